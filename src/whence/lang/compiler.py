@@ -1,0 +1,243 @@
+"""From a text to a `Program`: the stages of the language, one after the other, each on what it can make sense of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from whence.lang import program as core
+from whence.lang import syntax
+from whence.lang.clauses import FlatBody, disjuncts
+from whence.lang.declarations import Declarations, declare, directives
+from whence.lang.diagnostics import Diagnostic, ProgramError, Report, Source
+from whence.lang.ground import check_grounded, with_witnesses
+from whence.lang.inference import Inference
+from whence.lang.lint import lint
+from whence.lang.lower import Lowering, scoped
+from whence.lang.names import NameCheck
+from whence.lang.numerals import NUMBER_RANGE, UNSIGNED_RANGE
+from whence.lang.parser import parse, parse_one_atom
+from whence.lang.scopes import resolve
+from whence.lang.strata import Edge, stratify
+from whence.lang.types import TypeEnvironment
+
+Warn = Callable[[Diagnostic], None]
+
+
+def compile_source(source: Source, warn: Warn | None) -> core.Program:
+    report = Report(source)
+    try:
+        program = _compile(report)
+    except RecursionError:
+        report.error(0, 0, "this program is nested too deeply", "name inner parts with variables")
+        program = None
+    if program is None or report.failed:
+        raise ProgramError(report.errors())
+    if warn is not None:
+        for warning in report.sorted_warnings():
+            warn(warning)
+    return program
+
+
+def _compile(report: Report) -> core.Program | None:
+    parsed = parse(report)
+    declarations = declare(parsed, report)
+    found_directives = directives(parsed, declarations, report)
+    compiler = ClauseCompiler(declarations, report)
+    for clause in parsed.clauses:
+        compiler.clause(clause)
+    strata = stratify(declarations.relations, compiler.rules, compiler.edges, report)
+    if report.failed:
+        return None
+    program = core.Program(
+        types=dict(declarations.types.types),
+        relations=declarations.relations,
+        rules=tuple(compiler.rules),
+        facts=tuple(compiler.facts),
+        strata=strata,
+        directives=found_directives,
+    )
+    lint(parsed, program, report)
+    return program
+
+
+class ClauseCompiler:
+    """Turns clauses into the rules, the facts and the edges between relations that they stand for."""
+
+    def __init__(self, declarations: Declarations, report: Report) -> None:
+        self.declarations = declarations
+        self.report = report
+        self.names = NameCheck(declarations, report)
+        self.rules: list[core.Rule] = []
+        self.facts: list[core.Fact] = []
+        self.edges: list[Edge] = []
+
+    def clause(self, clause: syntax.Clause) -> None:
+        if clause.body is None and self.simple_fact(clause.heads[0]):
+            return
+        if not self.names.clause(clause):
+            return
+        if clause.body is None:
+            self.fact(clause)
+            return
+        self.edges += _edges(clause, self.names.bodies)
+        flat = disjuncts(clause.body, self.report)
+        for head in clause.heads:
+            for body in flat:
+                self.rule(clause, head, body)
+
+    def simple_fact(self, head: syntax.Atom) -> bool:
+        """Takes the way of the many: a fact of plain literals that fit their columns. Anything else is left alone."""
+        relation = self.declarations.relations.get(head.name)
+        if relation is None or len(relation.columns) != len(head.args):
+            return False
+        args: list[core.Term] = []
+        for argument, column in zip(head.args, relation.columns, strict=True):
+            constant = _plain_constant(argument, column.kind)
+            if constant is None:
+                return False
+            args.append(constant)
+        self.facts.append(core.Fact(core.Atom(head.name, tuple(args)), self.report.source.span(head.start, head.end)))
+        return True
+
+    def fact(self, clause: syntax.Clause) -> None:
+        head = clause.heads[0]
+        if self.names.bodies:
+            self.edges += _edges(clause, self.names.bodies)
+            self.rule(clause, head, ())
+            return
+        open_arguments = list(_variables_in(head.args))
+        for node in open_arguments:
+            text = "_" if isinstance(node, syntax.Anonymous) else node.name
+            message = f"a fact with a variable: `{text}`"
+            hint = f'a fact holds constants only: write "{text}" for a string, or give the clause a body with `:-`'
+            self.report.error(node.start, node.end, message, hint)
+        if open_arguments:
+            return
+        lowered = self.lowered(head, ())
+        if lowered is not None:
+            self.facts.append(core.Fact(lowered[0], self.report.source.span(head.start, head.end)))
+
+    def lowered(self, head: syntax.Atom, body: FlatBody) -> tuple[core.Atom, tuple[core.Literal, ...]] | None:
+        bodies = self.names.bodies
+        scopes = resolve(head, body, bodies)
+        typed = Inference(self.declarations.types, self.declarations.relations, bodies, scopes, self.report)
+        if not typed.run(head, body):
+            return None
+        lowering = Lowering(typed, scopes, bodies, self.report)
+        core_head, literals = lowering.rule(head, body)
+        if not lowering.sound:
+            return None
+        visible = {variable.name for variable in core.variables(core_head)}
+        core_body = scoped(literals, visible)
+        core_body = with_witnesses(core_head, core_body)
+        if not check_grounded(core_head, core_body, scopes, self.report):
+            return None
+        return core_head, core_body
+
+    def rule(self, clause: syntax.Clause, head: syntax.Atom, body: FlatBody) -> None:
+        lowered = self.lowered(head, body)
+        if lowered is None:
+            return
+        plan = self.plan(clause.plan, sum(isinstance(literal, syntax.Atom) for literal in body))
+        source = self.report.source
+        origin = source.span(clause.start, clause.end)
+        text = source.text[clause.start : clause.end]
+        self.rules.append(core.Rule(lowered[0], lowered[1], origin, text, plan))
+
+    def plan(self, plan: syntax.Plan | None, atoms: int) -> dict[int, tuple[int, ...]]:
+        if plan is None:
+            return {}
+        for _, order in plan.orders:
+            if sorted(order) != list(range(1, atoms + 1)):
+                wanted = ",".join(str(number) for number in range(1, atoms + 1))
+                message = f"a plan orders all atoms of the body, here {atoms}"
+                self.report.error(plan.start, plan.end, message, f"use each of ({wanted}) once")
+        return dict(plan.orders)
+
+
+def _plain_constant(argument: syntax.Argument, kind: core.Kind) -> core.Const | None:
+    if type(argument) is syntax.String:
+        return core.Const(argument.value, "symbol") if kind == "symbol" else None
+    if type(argument) is not syntax.Number or argument.kind not in (None, kind):
+        return None
+    value = argument.value
+    if kind == "number":
+        return core.Const(value, kind) if NUMBER_RANGE[0] <= value <= NUMBER_RANGE[1] else None
+    if kind == "float":
+        return core.Const(float(value), kind)
+    if kind == "unsigned":
+        return core.Const(value, kind) if 0 <= value <= UNSIGNED_RANGE[1] else None
+    return None
+
+
+def _variables_in(arguments: tuple[syntax.Argument, ...]) -> Iterator[syntax.Variable | syntax.Anonymous]:
+    for argument in arguments:
+        match argument:
+            case syntax.Variable() | syntax.Anonymous():
+                yield argument
+            case syntax.Functor(args=parts) | syntax.Record(fields=parts):
+                yield from _variables_in(parts)
+            case syntax.Cast(value=value):
+                yield from _variables_in((value,))
+
+
+def _edges(clause: syntax.Clause, bodies: dict[int, FlatBody]) -> Iterator[Edge]:
+    """What each head of a clause reads, and through what."""
+    reads: list[tuple[str, str, int, int]] = []
+    stack: list[tuple[syntax.Body | syntax.Argument, str]] = [
+        (argument, "") for head in clause.heads for argument in head.args
+    ]
+    if clause.body is not None:
+        stack.append((clause.body, ""))
+    while stack:
+        node, through = stack.pop()
+        match node:
+            case syntax.Atom():
+                inside = through in ("", "!!")
+                reads.append((node.name, "" if inside else through, node.start, node.end))
+                # An argument of a negated atom is evaluated outside the negation.
+                around = "" if through in ("!", "!!") else through
+                stack += ((argument, around) for argument in node.args)
+            case syntax.Not():
+                flipped = {"": "!", "!": "!!", "!!": "!"}.get(through, through)
+                stack.append((node.part, flipped))
+            case syntax.Conjunction(parts=bodies_) | syntax.Disjunction(parts=bodies_):
+                stack += ((part, through) for part in bodies_)
+            case syntax.Constraint():
+                around = "" if through in ("!", "!!") else through
+                stack += ((node.left, around), (node.right, around))
+            case syntax.Functor(args=parts) | syntax.Record(fields=parts):
+                stack += ((part, through) for part in parts)
+            case syntax.Cast():
+                stack.append((node.value, through))
+            case syntax.Aggregate():
+                stack.append((node.body, through or node.op))
+                if node.target is not None:
+                    stack.append((node.target, through or node.op))
+    reads.sort(key=lambda read: read[2])
+    for head in clause.heads:
+        for name, through, start, end in reads:
+            yield Edge(head.name, name, through, start, end)
+
+
+def compile_atom(text: str, program: core.Program) -> core.Atom:
+    """One atom against a compiled program; variables and `_` may stand anywhere in it."""
+    report = Report(Source(text, "<query>"))
+    atom = parse_one_atom(report)
+    if atom is not None:
+        # Subtypes do not matter here: a query may ask for anything of the right kind.
+        types = TypeEnvironment(program.types)
+        declarations = Declarations(types, dict(program.relations), frozenset())
+        names = NameCheck(declarations, report)
+        clause = syntax.Clause((atom,), None, None, atom.start, atom.end)
+        if names.clause(clause) and not names.bodies:
+            scopes = resolve(atom, (), names.bodies)
+            typed = Inference(types, program.relations, names.bodies, scopes, report)
+            if typed.run(atom, ()):
+                lowering = Lowering(typed, scopes, names.bodies, report)
+                args = tuple(lowering.term(argument, [], split=False) for argument in atom.args)
+                if lowering.sound:
+                    return core.Atom(atom.name, args)
+        elif names.bodies:
+            report.error(atom.start, atom.end, "a query cannot hold an aggregate")
+    raise ProgramError(report.errors())
