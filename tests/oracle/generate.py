@@ -64,7 +64,8 @@ def program(random: Random) -> Program:
             if random.random() < 0.25:
                 facts[name] = tuples(random, signature)
         layers = Layers(lower=layers.lower | layers.own, own={})
-    return Program(layers.lower, tuple(shuffled(random, rules)), facts, RECORDS)
+    empty: Relations = {f"no{kind}": (kind,) for kind in RECORDS}
+    return Program(layers.lower | empty, tuple(shuffled(random, rules)), facts, RECORDS)
 
 
 def columns(random: Random, kinds: Sequence[str], smallest: int = 0) -> tuple[str, ...]:
@@ -143,7 +144,10 @@ def binding(scope: Scope, _: Relations) -> list[Literal]:
     kind = scope.pick(("number", "number", "unsigned", "symbol", "float", "Pair", "List"))
     term = scope.expression(kind)
     variable = scope.fresh(kind)
-    return [Compare("=", variable, term) if scope.chance(50) else Compare("=", term, variable)]
+    bound: list[Literal] = [Compare("=", variable, term) if scope.chance(50) else Compare("=", term, variable)]
+    if kind in RECORDS:  # a negated empty relation says which type of record it is
+        bound.append(Not(Atom(f"no{kind}", (variable,))))
+    return bound
 
 
 def either(scope: Scope, relations: Relations) -> list[Literal]:

@@ -5,7 +5,7 @@ Negation is pushed inwards (De Morgan) and bodies are multiplied out, as Souffl√
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from whence.lang import syntax
 from whence.lang.diagnostics import Report
@@ -19,8 +19,7 @@ OPPOSITE: dict[Comparator, Comparator] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class NegatedAtom:
+class NegatedAtom(NamedTuple):
     atom: syntax.Atom
 
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from whence.lang import program as core
 from whence.lang import syntax
+from whence.lang.aggregates import with_outer, with_witnesses
 from whence.lang.clauses import FlatBody, disjuncts
+from whence.lang.cursor import DEPTH_HINT
 from whence.lang.declarations import Declarations, declare, directives
 from whence.lang.diagnostics import Diagnostic, ProgramError, Report, Source
-from whence.lang.ground import check_grounded, with_witnesses
+from whence.lang.ground import check_grounded
 from whence.lang.inference import Inference
 from whence.lang.lint import lint
-from whence.lang.lower import Lowering, scoped
+from whence.lang.lower import Lowering
 from whence.lang.names import NameCheck
+from whence.lang.not_yet import OTHER_TEXT
 from whence.lang.numerals import NUMBER_RANGE, UNSIGNED_RANGE
 from whence.lang.parser import parse, parse_one_atom
 from whence.lang.scopes import resolve
-from whence.lang.strata import Edge, stratify
+from whence.lang.strata import Edge, edges_of, stratify
 from whence.lang.types import TypeEnvironment
 
 Warn = Callable[[Diagnostic], None]
@@ -25,12 +28,9 @@ Warn = Callable[[Diagnostic], None]
 
 def compile_source(source: Source, warn: Warn | None) -> core.Program:
     report = Report(source)
-    try:
-        program = _compile(report)
-    except RecursionError:
-        report.error(0, 0, "this program is nested too deeply", "name inner parts with variables")
-        program = None
+    program = _compile(report)
     if program is None or report.failed:
+        assert report.failed, "a program was refused without a reason"
         raise ProgramError(report.errors())
     if warn is not None:
         for warning in report.sorted_warnings():
@@ -40,11 +40,16 @@ def compile_source(source: Source, warn: Warn | None) -> core.Program:
 
 def _compile(report: Report) -> core.Program | None:
     parsed = parse(report)
+    if report.not_yet & OTHER_TEXT:
+        return None
     declarations = declare(parsed, report)
     found_directives = directives(parsed, declarations, report)
     compiler = ClauseCompiler(declarations, report)
     for clause in parsed.clauses:
-        compiler.clause(clause)
+        try:
+            compiler.clause(clause)
+        except RecursionError:
+            report.error(clause.start, clause.end, "this clause is nested too deeply", DEPTH_HINT)
     strata = stratify(declarations.relations, compiler.rules, compiler.edges, report)
     if report.failed:
         return None
@@ -79,11 +84,7 @@ class ClauseCompiler:
         if clause.body is None:
             self.fact(clause)
             return
-        self.edges += _edges(clause, self.names.bodies)
-        flat = disjuncts(clause.body, self.report)
-        for head in clause.heads:
-            for body in flat:
-                self.rule(clause, head, body)
+        self.rule(clause, disjuncts(clause.body, self.report))
 
     def simple_fact(self, head: syntax.Atom) -> bool:
         """Takes the way of the many: a fact of plain literals that fit their columns. Anything else is left alone."""
@@ -102,14 +103,17 @@ class ClauseCompiler:
     def fact(self, clause: syntax.Clause) -> None:
         head = clause.heads[0]
         if self.names.bodies:
-            self.edges += _edges(clause, self.names.bodies)
-            self.rule(clause, head, ())
+            self.rule(clause, [()])
             return
-        open_arguments = list(_variables_in(head.args))
+        open_arguments = [
+            node for node in syntax.walk(head.args) if isinstance(node, syntax.Variable | syntax.Anonymous)
+        ]
         for node in open_arguments:
-            text = "_" if isinstance(node, syntax.Anonymous) else node.name
+            text, hint = "_", "a fact holds constants only"
+            if isinstance(node, syntax.Variable):
+                text = node.name
+                hint += f': write "{text}" for a string, or give the clause a body with `:-`'
             message = f"a fact with a variable: `{text}`"
-            hint = f'a fact holds constants only: write "{text}" for a string, or give the clause a body with `:-`'
             self.report.error(node.start, node.end, message, hint)
         if open_arguments:
             return
@@ -127,32 +131,38 @@ class ClauseCompiler:
         core_head, literals = lowering.rule(head, body)
         if not lowering.sound:
             return None
-        visible = {variable.name for variable in core.variables(core_head)}
-        core_body = scoped(literals, visible)
-        core_body = with_witnesses(core_head, core_body)
+        core_body = with_witnesses(core_head, with_outer(core_head, literals))
         if not check_grounded(core_head, core_body, scopes, self.report):
             return None
         return core_head, core_body
 
-    def rule(self, clause: syntax.Clause, head: syntax.Atom, body: FlatBody) -> None:
-        lowered = self.lowered(head, body)
-        if lowered is None:
-            return
-        plan = self.plan(clause.plan, sum(isinstance(literal, syntax.Atom) for literal in body))
+    def rule(self, clause: syntax.Clause, bodies: list[FlatBody]) -> None:
+        """Adds a core rule for each head and each body that a clause stands for."""
         source = self.report.source
-        origin = source.span(clause.start, clause.end)
-        text = source.text[clause.start : clause.end]
-        self.rules.append(core.Rule(lowered[0], lowered[1], origin, text, plan))
+        origin, text = source.span(clause.start, clause.end), source.text[clause.start : clause.end]
+        for head in clause.heads:
+            for body in bodies:
+                self.edges += edges_of(head, body, self.names.bodies)
+                lowered = self.lowered(head, body)
+                if lowered is not None:
+                    plan = self.plan(clause.plan, body, lowered[1])
+                    self.rules.append(core.Rule(lowered[0], lowered[1], origin, text, plan))
 
-    def plan(self, plan: syntax.Plan | None, atoms: int) -> dict[int, tuple[int, ...]]:
+    def plan(
+        self, plan: syntax.Plan | None, written: FlatBody, lowered: tuple[core.Literal, ...]
+    ) -> dict[int, tuple[int, ...]]:
+        """The orders of a `.plan` for the atoms as they are written, followed by those that stand for witnesses."""
         if plan is None:
             return {}
+        atoms = sum(isinstance(literal, syntax.Atom) for literal in written)
         for _, order in plan.orders:
             if sorted(order) != list(range(1, atoms + 1)):
                 wanted = ",".join(str(number) for number in range(1, atoms + 1))
                 message = f"a plan orders all atoms of the body, here {atoms}"
                 self.report.error(plan.start, plan.end, message, f"use each of ({wanted}) once")
-        return dict(plan.orders)
+        in_all = sum(isinstance(literal, core.Atom) for literal in lowered)
+        rest = tuple(range(atoms + 1, in_all + 1))
+        return {version: order + rest for version, order in plan.orders}
 
 
 def _plain_constant(argument: syntax.Argument, kind: core.Kind) -> core.Const | None:
@@ -168,56 +178,6 @@ def _plain_constant(argument: syntax.Argument, kind: core.Kind) -> core.Const | 
     if kind == "unsigned":
         return core.Const(value, kind) if 0 <= value <= UNSIGNED_RANGE[1] else None
     return None
-
-
-def _variables_in(arguments: tuple[syntax.Argument, ...]) -> Iterator[syntax.Variable | syntax.Anonymous]:
-    for argument in arguments:
-        match argument:
-            case syntax.Variable() | syntax.Anonymous():
-                yield argument
-            case syntax.Functor(args=parts) | syntax.Record(fields=parts):
-                yield from _variables_in(parts)
-            case syntax.Cast(value=value):
-                yield from _variables_in((value,))
-
-
-def _edges(clause: syntax.Clause, bodies: dict[int, FlatBody]) -> Iterator[Edge]:
-    """What each head of a clause reads, and through what."""
-    reads: list[tuple[str, str, int, int]] = []
-    stack: list[tuple[syntax.Body | syntax.Argument, str]] = [
-        (argument, "") for head in clause.heads for argument in head.args
-    ]
-    if clause.body is not None:
-        stack.append((clause.body, ""))
-    while stack:
-        node, through = stack.pop()
-        match node:
-            case syntax.Atom():
-                inside = through in ("", "!!")
-                reads.append((node.name, "" if inside else through, node.start, node.end))
-                # An argument of a negated atom is evaluated outside the negation.
-                around = "" if through in ("!", "!!") else through
-                stack += ((argument, around) for argument in node.args)
-            case syntax.Not():
-                flipped = {"": "!", "!": "!!", "!!": "!"}.get(through, through)
-                stack.append((node.part, flipped))
-            case syntax.Conjunction(parts=bodies_) | syntax.Disjunction(parts=bodies_):
-                stack += ((part, through) for part in bodies_)
-            case syntax.Constraint():
-                around = "" if through in ("!", "!!") else through
-                stack += ((node.left, around), (node.right, around))
-            case syntax.Functor(args=parts) | syntax.Record(fields=parts):
-                stack += ((part, through) for part in parts)
-            case syntax.Cast():
-                stack.append((node.value, through))
-            case syntax.Aggregate():
-                stack.append((node.body, through or node.op))
-                if node.target is not None:
-                    stack.append((node.target, through or node.op))
-    reads.sort(key=lambda read: read[2])
-    for head in clause.heads:
-        for name, through, start, end in reads:
-            yield Edge(head.name, name, through, start, end)
 
 
 def compile_atom(text: str, program: core.Program) -> core.Atom:

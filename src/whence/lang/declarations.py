@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from difflib import get_close_matches
+from typing import NamedTuple
 
 from whence.lang import syntax
-from whence.lang.diagnostics import Report
+from whence.lang.diagnostics import Report, did_you_mean
 from whence.lang.program import Column, Directive, Relation
 from whence.lang.types import TypeEnvironment, declare_types, unknown_type
 
@@ -17,9 +16,8 @@ LATER_STREAMS = ("sqlite", "json", "jsonfile", "stdoutjson", "jsonstdout")
 _COLUMNS = re.compile(r"[0-9]{1,9}(:[0-9]{1,9})*")
 
 
-@dataclass(frozen=True)
-class Declarations:
-    """`broken` are relations whose declaration has an error of its own: nothing more is said about their uses."""
+class Declarations(NamedTuple):
+    """`broken` are relations, or components, whose declaration has an error: nothing more is said about their uses."""
 
     types: TypeEnvironment
     relations: dict[str, Relation]
@@ -65,7 +63,7 @@ def _columns(
             columns.append(Column(attribute.name, attribute.type, types.kind(attribute.type)))
         else:
             sound = False
-            if attribute.type not in declared:
+            if attribute.type.split(".")[0] not in declared:
                 unknown_type(
                     report, attribute.type, attribute.type_start, attribute.type_end, [*types.types, *declared]
                 )
@@ -73,10 +71,9 @@ def _columns(
 
 
 def unknown_relation(report: Report, declarations: Declarations, name: str, start: int, end: int) -> None:
-    if name in declarations.broken:
+    if name.split(".")[0] in declarations.broken:
         return
-    near = get_close_matches(name, declarations.relations, 1, 0.5)
-    hint = f"did you mean `{near[0]}`?" if near else f"declare it: `.decl {name}(…)`"
+    hint = None if report.full else did_you_mean(name, declarations.relations, f"declare it: `.decl {name}(…)`")
     report.error(start, end, f"unknown relation `{name}`", hint)
 
 
@@ -116,9 +113,11 @@ def _check_parameter(
                 wrong(f"`IO={value}` is not supported yet", f"use {_either(streams)}")
             elif streams and value not in streams:
                 wrong(f"`.{directive.kind}` knows no `IO={value}`", f"use {_either(streams)}")
-        case "headers" | "rfc4180":
+        case "headers" | "rfc4180" | "compress":
             if value not in ("true", "false"):
                 wrong(f"`{key}` is `true` or `false`, not `{value}`", f"write `{key}=true`")
+            elif value == "true" and key != "headers":
+                wrong(f"`{key}` is not supported yet", f"remove `{key}=true`")
         case "delimiter":
             if not value:
                 wrong("the delimiter is empty", 'write `delimiter=","`')
@@ -134,8 +133,7 @@ def _check_parameter(
             if not value.isdigit() or len(value) > 18:
                 wrong(f"`n` is a number of tuples, not `{value}`", "write `n=1000`")
         case _ if key not in PARAMETERS:
-            near = get_close_matches(key, PARAMETERS, 1)
-            hint = f"did you mean `{near[0]}`?" if near else f"the parameters are {', '.join(PARAMETERS)}"
+            hint = did_you_mean(key, PARAMETERS, f"the parameters are {', '.join(PARAMETERS)}")
             message = f"the parameter `{key}` has no effect"
             report.warning(parameter.key_start, parameter.key_start + len(key), message, hint)
 

@@ -12,19 +12,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal as OneOf
 
+from whence.errors import WhenceError
 from whence.lang.program import Span
 
 SHOWN_WIDTH = 160  # columns of a source line that are shown; longer lines are cut around the caret
 SHOWN_ERRORS = 100  # errors kept of one run; the rest are only counted
+SHOWN_MESSAGE = 400  # characters
+COMPARED_NAMES, COMPARED_LENGTH = 2000, 80  # how much is compared to find what someone may have meant
 INDENT = "    "
 
 
-@dataclass(frozen=True)
 class Source:
     """A text and its name, with the way from an offset in the text to a line and a column."""
 
-    text: str
-    file: str
+    def __init__(self, text: str, file: str) -> None:
+        self.text = text
+        self.file = file
 
     @cached_property
     def line_starts(self) -> list[int]:
@@ -70,7 +73,7 @@ class Diagnostic:
         return render(self)
 
 
-class ProgramError(Exception):
+class ProgramError(WhenceError):
     """A program that cannot be compiled. `diagnostics` are its errors, in the order of the text."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
@@ -88,9 +91,15 @@ class Report:
         self.source = source
         self.warnings: list[Diagnostic] = []
         self.failed = False
+        self.not_yet: set[str] = set()  # what was told to be missing from the language, see `not_yet`
         self._errors: dict[tuple[int, str], Diagnostic] = {}
         self._warned: set[tuple[int, str]] = set()
         self._dropped = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether a further error would only be counted, so that its hint need not be worked out."""
+        return len(self._errors) >= SHOWN_ERRORS
 
     def note(self, start: int, end: int, message: str) -> Note:
         span = self.source.span(start, end)
@@ -100,7 +109,7 @@ class Report:
         self.failed = True
         if (start, message) in self._errors:
             return
-        if len(self._errors) >= SHOWN_ERRORS:
+        if self.full:
             self._dropped += 1
             return
         self._errors[start, message] = self._diagnostic("error", start, end, message, hint, notes)
@@ -120,6 +129,8 @@ class Report:
         notes: tuple[Note, ...],
     ) -> Diagnostic:
         span = self.source.span(start, max(start, end))
+        if len(message) > SHOWN_MESSAGE:
+            message = message[:SHOWN_MESSAGE] + "…"
         return Diagnostic(severity, span, message, hint, self.source.line(span.line), notes)
 
     def errors(self) -> list[Diagnostic]:
@@ -136,6 +147,23 @@ class Report:
 
 def _position(diagnostic: Diagnostic) -> tuple[int, int]:
     return (diagnostic.span.line, diagnostic.span.column)
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The name that someone who wrote `name` may have meant."""
+    names = list(known)
+    same = next((other for other in names if other.lower() == name.lower()), None)
+    if same is not None or len(name) > COMPARED_LENGTH:
+        return same
+    from difflib import get_close_matches  # only the unlucky pay for it
+
+    near = get_close_matches(name, names[:COMPARED_NAMES], 1, 0.5)
+    return near[0] if near else None
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str | None = None, mark: str = "") -> str | None:
+    near = nearest(name, known)
+    return otherwise if near is None else f"did you mean `{mark}{near}`?"
 
 
 def render(diagnostic: Diagnostic) -> str:

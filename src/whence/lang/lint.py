@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from whence.lang import program as core
 from whence.lang import syntax
+from whence.lang.closure import Closure
 from whence.lang.diagnostics import Report
-from whence.lang.names import variables_of
 
 
 def lint(parsed: syntax.Syntax, program: core.Program, report: Report) -> None:
@@ -19,7 +19,9 @@ def lint(parsed: syntax.Syntax, program: core.Program, report: Report) -> None:
 def _single_variables(clause: syntax.Clause, report: Report) -> None:
     counts: dict[str, int] = {}
     last: dict[str, syntax.Variable] = {}
-    for node in variables_of(clause):
+    for node in syntax.walk((*clause.heads, clause.body) if clause.body is not None else clause.heads):
+        if not isinstance(node, syntax.Variable):
+            continue
         counts[node.name] = counts.get(node.name, 0) + 1
         last[node.name] = node
     for name, count in counts.items():
@@ -55,25 +57,24 @@ def _reads(body: tuple[core.Literal, ...]) -> set[str]:
 
 
 def _rules_that_cannot_fire(parsed: syntax.Syntax, program: core.Program, report: Report) -> None:
-    filled = {fact.atom.relation for fact in program.facts}
-    filled |= {directive.relation for directive in program.directives_of("input")}
-    defined = filled | {rule.head.relation for rule in program.rules}
-    waiting = [(rule, _needs(rule)) for rule in program.rules if not _false_literal(rule)]
-    progress = True
-    while progress:
-        progress = False
-        for rule, needs in waiting:
-            if rule.head.relation not in filled and needs <= filled:
-                filled.add(rule.head.relation)
-                progress = True
-    starts = {report.source.span(clause.start, clause.end): clause for clause in parsed.clauses}
+    given = {fact.atom.relation for fact in program.facts}
+    given |= {directive.relation for directive in program.directives_of("input")}
+    defined = given | {rule.head.relation for rule in program.rules}
+    filled = Closure()
+    filled.add(given)
     for rule in program.rules:
-        clause = starts[rule.origin]
+        if not _false_literal(rule):
+            filled.imply(_needs(rule), (rule.head.relation,))
+    clauses = {report.source.span(clause.start, clause.end): clause for clause in parsed.clauses if clause.body}
+    for rule in program.rules:
+        clause = clauses.get(rule.origin)
+        if clause is None:
+            continue
         if _false_literal(rule):
             message = "this rule cannot fire: a condition is always false"
             report.warning(clause.start, clause.end, message, "remove the rule or the condition")
             continue
-        for name in sorted(_needs(rule) - filled):
+        for name in sorted(_needs(rule) - filled.holds):
             why = "has no facts, no rules and no `.input`" if name not in defined else "is always empty"
             atom = _atom_of(clause, name)
             report.warning(
@@ -111,13 +112,5 @@ def _always_false(literal: core.Literal) -> bool:
 
 
 def _atom_of(clause: syntax.Clause, name: str) -> syntax.Atom | syntax.Clause:
-    stack: list[syntax.Body] = [clause.body] if clause.body is not None else []
-    while stack:
-        match stack.pop():
-            case syntax.Atom() as atom if atom.name == name:
-                return atom
-            case syntax.Conjunction(parts=parts) | syntax.Disjunction(parts=parts):
-                stack.extend(reversed(parts))
-            case syntax.Not(part=part):
-                stack.append(part)
-    return clause
+    nodes = syntax.walk((clause.body,)) if clause.body is not None else ()
+    return next((node for node in nodes if isinstance(node, syntax.Atom) and node.name == name), clause)

@@ -32,9 +32,9 @@ class Lowering:
         self.generated = 0
 
     def rule(self, head: syntax.Atom, body: FlatBody) -> tuple[core.Atom, list[core.Literal]]:
-        literals = self.body(body)
         for argument in head.args:
             self.forbid_anonymous(argument, "the head of a rule", "only a body may leave a column open")
+        literals = self.body(body)
         args = tuple(self.term(argument, literals, split=False) for argument in head.args)
         if not literals:
             literals.append(TRUE)
@@ -116,7 +116,7 @@ class Lowering:
             case syntax.Functor():
                 for part in node.args:
                     if isinstance(part, syntax.Anonymous):
-                        self.no_value(part, f"an argument of `{node.word}`")
+                        self.no_value(part, f"the arguments of `{node.word}`")
                 args = tuple(self.term(part, literals, split) for part in node.args)
                 return core.Call(node.name, args, self.typed.kind(node))
             case syntax.Record():
@@ -143,15 +143,17 @@ class Lowering:
                 self.no_value(node.target, f"the expression of `{node.op}`")
             target = self.term(node.target, inside, split=True)
         result = self.generate(self.typed.kind(node))
-        # `outer` is filled in by `scoped`, once all of the rule is there to compare with.
+        # `outer` is filled in by `with_outer`, once all of the rule is there to compare with.
         literals.append(core.Aggregate(node.op, result, target, tuple(inside), ()))
         return result
 
     # What has no value
 
     def no_value(self, node: syntax.Anonymous, where: str) -> None:
-        self.sound = False
-        self.report.error(node.start, node.end, f"`_` has no value, so it cannot be {where}", "name the variable")
+        if self.sound:
+            self.sound = False
+            message = f"`_` has no value, so it cannot be used in {where}"
+            self.report.error(node.start, node.end, message, "name the variable, and bind it in a positive atom")
 
     def forbid_anonymous(self, argument: syntax.Argument, where: str, hint: str) -> None:
         match argument:
@@ -161,36 +163,3 @@ class Lowering:
             case syntax.Functor(args=parts) | syntax.Record(fields=parts):
                 for part in parts:
                     self.forbid_anonymous(part, where, hint)
-
-
-def scoped(literals: list[core.Literal], visible: set[str]) -> tuple[core.Literal, ...]:
-    """The literals with the `outer` of every aggregate filled in; `visible` are the names seen from around them."""
-    around = visible | own_names(literals)
-    return tuple(_scoped(literal, around) if isinstance(literal, core.Aggregate) else literal for literal in literals)
-
-
-def _scoped(aggregate: core.Aggregate, around: set[str]) -> core.Aggregate:
-    body = scoped(list(aggregate.body), around | _names_of(aggregate.target))
-    outer: dict[str, core.Var] = {}
-    inside = [variable for literal in body for variable in core.variables(literal)]
-    if aggregate.target is not None:
-        inside += core.variables(aggregate.target)
-    for variable in inside:
-        if variable.name in around:
-            outer.setdefault(variable.name, variable)
-    return core.Aggregate(aggregate.op, aggregate.result, aggregate.target, body, tuple(outer.values()))
-
-
-def own_names(literals: list[core.Literal]) -> set[str]:
-    """The names of a conjunction's variables, without the insides of its aggregates."""
-    names: set[str] = set()
-    for literal in literals:
-        if isinstance(literal, core.Aggregate):
-            names.add(literal.result.name)
-        else:
-            names.update(variable.name for variable in core.variables(literal))
-    return names
-
-
-def _names_of(term: core.Term | None) -> set[str]:
-    return {variable.name for variable in core.variables(term)} if term is not None else set()

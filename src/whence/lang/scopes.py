@@ -77,16 +77,23 @@ def _level(
     arguments: Iterable[syntax.Argument], variables: list[syntax.Variable], aggregates: list[syntax.Aggregate]
 ) -> None:
     """The variables and aggregates of some arguments, without the insides of the aggregates."""
-    for argument in arguments:
-        match argument:
-            case syntax.Variable():
-                variables.append(argument)
-            case syntax.Functor(args=parts) | syntax.Record(fields=parts):
-                _level(parts, variables, aggregates)
-            case syntax.Cast(value=value):
-                _level((value,), variables, aggregates)
-            case syntax.Aggregate():
-                aggregates.append(argument)
+    stack: list[syntax.Node] = [*arguments]
+    stack.reverse()
+    while stack:
+        node = stack.pop()
+        if isinstance(node, syntax.Variable):
+            variables.append(node)
+        elif isinstance(node, syntax.Aggregate):
+            aggregates.append(node)
+        else:
+            stack.extend(reversed(syntax.parts(node)))
+
+
+def aggregates_in(arguments: Iterable[syntax.Argument]) -> list[syntax.Aggregate]:
+    """The aggregates of some arguments, without those inside them."""
+    found: list[syntax.Aggregate] = []
+    _level(arguments, [], found)
+    return found
 
 
 def arguments_of(body: Iterable[FlatLiteral]) -> Iterator[syntax.Argument]:

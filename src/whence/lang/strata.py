@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
+from whence.lang import syntax
+from whence.lang.clauses import FlatBody, NegatedAtom
 from whence.lang.diagnostics import Report
 from whence.lang.program import Relation, Rule, Stratum
+from whence.lang.scopes import aggregates_in, arguments_of
+
+SHOWN_CYCLES = 20  # those beyond it have most of their way in common with the ones that are shown
+SHOWN_STEPS = 8  # of one cycle
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """`head` reads `reads`; `through` is `!` for a negated atom, or the name of an aggregate around it, or empty."""
 
     head: str
@@ -23,6 +28,33 @@ class Edge:
     through: str
     start: int
     end: int
+
+
+def edges_of(head: syntax.Atom, body: FlatBody, bodies: Mapping[int, FlatBody]) -> list[Edge]:
+    """What a flat clause reads; `bodies` has the flat body of each aggregate by `id` of its node."""
+    found: list[Edge] = []
+
+    def read(body: FlatBody, through: str) -> None:
+        for literal in body:
+            match literal:
+                case syntax.Atom():
+                    found.append(Edge(head.name, literal.name, through, literal.start, literal.end))
+                case NegatedAtom(atom):
+                    found.append(Edge(head.name, atom.name, through or "!", atom.start, atom.end))
+        if bodies:
+            # What an aggregate in an argument reads, it reads for the aggregate, negated or not.
+            search(arguments_of(body), through)
+
+    def search(arguments: Iterable[syntax.Argument], through: str) -> None:
+        for aggregate in aggregates_in(arguments):
+            read(bodies[id(aggregate)], through or aggregate.op)
+            if aggregate.target is not None:
+                search((aggregate.target,), through or aggregate.op)
+
+    read(body, "")
+    if bodies:
+        search(head.args, "")
+    return found
 
 
 def stratify(
@@ -34,10 +66,12 @@ def stratify(
         successors[edge.head].setdefault(edge.reads, edge)
     components = connected_components(relations, successors)
     number = {name: index for index, component in enumerate(components) for name in component}
-    told: set[tuple[str, str]] = set()
+    told: set[tuple[str, int]] = set()
     for edge in edges:
-        if edge.through and number[edge.head] == number[edge.reads] and (edge.head, edge.reads) not in told:
-            told.add((edge.head, edge.reads))
+        if edge.through and number[edge.head] == number[edge.reads] and (edge.head, edge.start) not in told:
+            if len(told) == SHOWN_CYCLES:
+                break
+            told.add((edge.head, edge.start))
             _report_cycle(edge, successors, number, report)
     order = {name: index for index, name in enumerate(relations)}
     by_component: list[list[Rule]] = [[] for _ in components]
@@ -94,7 +128,10 @@ def _report_cycle(
     edge: Edge, successors: Mapping[str, Mapping[str, Edge]], number: Mapping[str, int], report: Report
 ) -> None:
     back = _path(edge.reads, edge.head, successors, number)
-    shown = " → ".join([edge.head, *(_step(one) for one in (edge, *back))])
+    steps = [edge.head, *(_step(one) for one in (edge, *back))]
+    if len(steps) > SHOWN_STEPS:
+        steps[SHOWN_STEPS // 2 : -SHOWN_STEPS // 2] = ["…"]
+    shown = " → ".join(steps)
     what = "negation" if edge.through == "!" else f"`{edge.through}`"
     message = f"`{edge.head}` depends on itself through {what}: {shown}"
     hint = (
@@ -102,7 +139,9 @@ def _report_cycle(
         if edge.through == "!"
         else "what is aggregated must be complete before the rule is used: break the cycle"
     )
-    notes = tuple(report.note(one.start, one.end, f"`{one.head}` reads `{one.reads}` here") for one in back)
+    notes = tuple(
+        report.note(one.start, one.end, f"`{one.head}` reads `{one.reads}` here") for one in back[:SHOWN_STEPS]
+    )
     report.error(edge.start, edge.end, message, hint, notes)
 
 

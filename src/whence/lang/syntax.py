@@ -1,13 +1,15 @@
 """The surface syntax: a program as it is written, before names are looked up and types are known.
 
 Every node keeps the offsets `start` and `end` of its text; `Source.span` turns them into lines and columns when someone
-needs to see them.
+needs to see them. Nodes are named tuples, not dataclasses: a text may have a million of them, and their classes are
+made at every start of the command line.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import Literal as OneOf
+from typing import NamedTuple
 
 from whence.lang.program import Aggregator, Comparator, Kind
 
@@ -17,23 +19,20 @@ DirectiveKind = OneOf["input", "output", "printsize", "limitsize"]
 # Arguments
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(NamedTuple):
     name: str
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Anonymous:
+class Anonymous(NamedTuple):
     """`_`"""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(NamedTuple):
     """A numeric literal; `kind` is set when the way it is written fixes it (`1u`, `1.5`)."""
 
     value: int | float
@@ -42,28 +41,24 @@ class Number:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class String:
+class String(NamedTuple):
     value: str
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Nil:
+class Nil(NamedTuple):
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     fields: tuple[Argument, ...]
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Functor:
+class Functor(NamedTuple):
     """An intrinsic functor, by the name it has in `program.FUNCTORS`; `word` is what the user wrote for it."""
 
     name: str
@@ -73,8 +68,7 @@ class Functor:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Cast:
+class Cast(NamedTuple):
     """`as(value, type)`"""
 
     value: Argument
@@ -83,8 +77,7 @@ class Cast:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Aggregate:
+class Aggregate(NamedTuple):
     op: Aggregator
     target: Argument | None
     body: Body
@@ -98,8 +91,7 @@ Argument = Variable | Anonymous | Number | String | Nil | Record | Functor | Cas
 # Bodies
 
 
-@dataclass(frozen=True, slots=True)
-class Atom:
+class Atom(NamedTuple):
     name: str
     args: tuple[Argument, ...]
     start: int
@@ -107,8 +99,7 @@ class Atom:
     name_end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(NamedTuple):
     op: Comparator
     left: Argument
     right: Argument
@@ -116,8 +107,7 @@ class Constraint:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(NamedTuple):
     """`true` or `false`"""
 
     value: bool
@@ -125,35 +115,59 @@ class Truth:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(NamedTuple):
     part: Body
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Conjunction:
+class Conjunction(NamedTuple):
     parts: tuple[Body, ...]
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Disjunction:
+class Disjunction(NamedTuple):
     parts: tuple[Body, ...]
     start: int
     end: int
 
 
 Body = Atom | Constraint | Truth | Not | Conjunction | Disjunction
+Node = Argument | Body
+
+
+def parts(node: Node) -> tuple[Node, ...]:
+    """What a node is directly made of, in the order of the text."""
+    match node:
+        case Atom(args=inside) | Functor(args=inside) | Record(fields=inside):
+            return inside
+        case Conjunction(parts=bodies) | Disjunction(parts=bodies):
+            return bodies
+        case Constraint(left=left, right=right):
+            return (left, right)
+        case Not(part=inside_body):
+            return (inside_body,)
+        case Cast(value=value):
+            return (value,)
+        case Aggregate(target=target, body=body):
+            return (body,) if target is None else (target, body)
+    return ()
+
+
+def walk(nodes: Iterable[Node]) -> Iterator[Node]:
+    """The nodes and everything inside them, in the order of the text."""
+    stack = list(nodes)[::-1]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(parts(node)))
 
 
 # Items
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """`.plan 0:(1,2), 1:(2,1)`: pairs of a version and an order of the body's atoms."""
 
     orders: tuple[tuple[int, tuple[int, ...]], ...]
@@ -161,8 +175,7 @@ class Plan:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(NamedTuple):
     """A fact when `body` is None; otherwise a rule for each of `heads`. The plan is outside `start` and `end`."""
 
     heads: tuple[Atom, ...]
@@ -172,8 +185,7 @@ class Clause:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(NamedTuple):
     """A column of a relation or a field of a record."""
 
     name: str
@@ -184,23 +196,20 @@ class Attribute:
     type_end: int
 
 
-@dataclass(frozen=True, slots=True)
-class RelationDeclaration:
+class RelationDeclaration(NamedTuple):
     name: str
     attributes: tuple[Attribute, ...]
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class TypeName:
+class TypeName(NamedTuple):
     name: str
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class TypeDeclaration:
+class TypeDeclaration(NamedTuple):
     """`<:` has one name in `parts`, `=` one, `|` several; `[]` has `fields` instead."""
 
     name: str
@@ -211,8 +220,7 @@ class TypeDeclaration:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """`key=value` of a directive, with the place of the value."""
 
     key: str
@@ -222,8 +230,7 @@ class Parameter:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class DirectiveSyntax:
+class DirectiveSyntax(NamedTuple):
     """A directive for one relation; a directive that names several is several of these."""
 
     kind: DirectiveKind
@@ -233,8 +240,7 @@ class DirectiveSyntax:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Syntax:
+class Syntax(NamedTuple):
     """A parsed text. `broken` are names whose declaration could not be read, so that no one complains of them again."""
 
     types: tuple[TypeDeclaration, ...]

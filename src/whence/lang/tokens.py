@@ -8,9 +8,10 @@ kind of an operator, a reserved word or a directive is its own text; other kinds
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from whence.lang.diagnostics import Report
+from whence.lang.not_yet import not_yet
 
 DIRECTIVES = (
     "decl", "type", "input", "output", "printsize", "limitsize", "plan", "symbol_type", "number_type", "pragma",
@@ -24,7 +25,7 @@ RESERVED = frozenset(
         "mean", "cat", "ord", "fold", "range", "strlen", "substr", "stateful", "contains", "output", "input",
         "overridable", "printsize", "eqrel", "inline", "no_inline", "magic", "no_magic", "brie", "btree_delete",
         "btree", "min", "max", "as", "nil", "count", "sum", "true", "false", "to_float", "to_number", "to_string",
-        "to_unsigned",
+        "to_unsigned", "__FILE__", "__LINE__", "__INCL__", "__ITERATION__",
     )
 )  # fmt: skip
 
@@ -34,10 +35,11 @@ _TOKEN = re.compile(
   | ([A-Za-z_?][A-Za-z0-9_?]*)                                                        # 1 name
   | (\.(?:"""
     + "|".join(DIRECTIVES)
-    + r""")(?![A-Za-z0-9_?(.]) | :- | <= | >= | != | <: | -> | [-+*/%^()\[\]{},:;.=<>!|$@])  # 2 operator or directive
+    + r""")(?![A-Za-z0-9_?(.]) | :- | <= | >= | != | <: | -> | /(?!\*)
+    | [-+*%^()\[\]{},:;.=<>!|$@])                                                      # 2 operator or directive
   | ([0-9]+\.[0-9]+\.[0-9]+\.[0-9]+ | [0-9]+\.[0-9]+[A-Za-z_?0-9]* | [0-9][A-Za-z_?0-9]*)  # 3 number
   | ("[^"\\]*(?:\\.[^"\\]*)*")                                                        # 4 string
-  | ("[^\n]* | /\*.* | \#[^\n]* | (?:[^\x00-\x7f])+ | .)                              # 5 bad
+  | ("[^\n]* | '[^'\n]*' | /\*.* | \#[^\n]* | (?:[^\x00-\x7f])+ | .)                   # 5 bad
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -51,8 +53,7 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
-@dataclass(frozen=True)
-class Tokens:
+class Tokens(NamedTuple):
     """Kinds, texts and start offsets, side by side; the last token has kind `end`."""
 
     kinds: list[str]
@@ -99,9 +100,10 @@ def _report_bad(report: Report, start: int, token: str) -> None:
     elif first == '"':
         report.error(start, start + len(token), "this string is not closed", 'a string ends with `"`')
     elif first == "#":
-        report.error(start, start + len(token), "lines of the C preprocessor are not supported yet", "remove the line")
+        not_yet(report, "preprocessor", start, start + len(token))
     elif first == "'":
-        report.error(start, start + 1, "unexpected character `'`", 'strings are written in double quotes: "text"')
+        hint = f'strings are written in double quotes: "{token[1:-1] or "text"}"'
+        report.error(start, start + len(token), "unexpected character `'`", hint)
     else:
         message = f"unexpected character {describe_character(first)}"
         report.error(start, start + len(token), message, _hint_for(first))
@@ -113,7 +115,7 @@ def _hint_for(character: str) -> str | None:
     if character in "&~":
         return "bit and logical operators are words: band, bor, bxor, bnot, land, lor, lxor, lnot"
     if character == "\\":
-        return "negation is written `!`"
+        return "a backslash belongs in strings; negation is written `!`"
     if not character.isascii() and character.isalpha():
         return "names are made of the letters a to z, digits, `_` and `?`; other letters belong in strings"
     return None

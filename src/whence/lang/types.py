@@ -7,10 +7,9 @@ their greatest common subtypes; a constant fits every subtype of its kind.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 
 from whence.lang import syntax
-from whence.lang.diagnostics import Report
+from whence.lang.diagnostics import Report, did_you_mean
 from whence.lang.program import Kind, Type
 
 BUILT_IN: Mapping[str, Type] = {
@@ -24,15 +23,20 @@ BUILT_IN: Mapping[str, Type] = {
 class TypeEnvironment:
     """The types of a program. Names that are equivalences are looked through by `canonical`."""
 
-    def __init__(self, types: Mapping[str, Type], aliases: Mapping[str, str] | None = None) -> None:
+    def __init__(self, types: Mapping[str, Type], aliases: dict[str, str] | None = None) -> None:
         self.types = types
-        self.aliases: Mapping[str, str] = aliases or {}
+        self.aliases = {} if aliases is None else aliases
         self.bases: dict[str, str] = {}
         self.members: dict[str, tuple[str, ...]] = {}
+        self._leaves: dict[str, frozenset[str]] = {}
 
     def canonical(self, name: str) -> str:
+        passed: list[str] = []
         while name in self.aliases:
+            passed.append(name)
             name = self.aliases[name]
+        for alias in passed:
+            self.aliases[alias] = name
         return name
 
     def kind(self, name: str) -> Kind:
@@ -42,31 +46,50 @@ class TypeEnvironment:
         return self.types[name].fields
 
     def is_subtype(self, part: str, whole: str) -> bool:
-        part, whole = self.canonical(part), self.canonical(whole)
-        if part == whole:
-            return True
-        if part in self.members:
-            return all(self.is_subtype(member, whole) for member in self.members[part])
-        if part in self.bases and self.is_subtype(self.bases[part], whole):
-            return True
-        return any(self.is_subtype(part, member) for member in self.members.get(whole, ()))
+        wholes = self.leaves(whole)
+        return all(self.reaches(leaf, wholes) for leaf in self.leaves(part))
 
     def common_subtypes(self, left: frozenset[str], right: frozenset[str]) -> frozenset[str]:
+        """The largest types that are part of some type on the left and of some type on the right."""
         found: set[str] = set()
         for one in left:
             for other in right:
-                found |= self._common(one, other)
+                if self.is_subtype(one, other):
+                    found.add(one)
+                elif self.is_subtype(other, one):
+                    found.add(other)
+                else:
+                    ones, others = self.leaves(one), self.leaves(other)
+                    found.update(leaf for leaf in ones if self.reaches(leaf, others))
+                    found.update(leaf for leaf in others if self.reaches(leaf, ones))
         return frozenset(found)
 
-    def _common(self, left: str, right: str) -> frozenset[str]:
-        if self.is_subtype(left, right):
-            return frozenset((left,))
-        if self.is_subtype(right, left):
-            return frozenset((right,))
-        if left in self.members and right in self.members:
-            parts = (self._common(self.canonical(member), right) for member in self.members[left])
-            return frozenset(name for part in parts for name in part)
-        return frozenset()
+    def leaves(self, name: str) -> frozenset[str]:
+        """The types a union is made of, the members of its members included; of any other type, itself."""
+        name = self.canonical(name)
+        if name not in self.members:
+            return frozenset((name,))
+        if name not in self._leaves:
+            found: set[str] = set()
+            seen = {name}
+            waiting = [name]
+            while waiting:
+                for member in map(self.canonical, self.members[waiting.pop()]):
+                    if member not in self.members:
+                        found.add(member)
+                    elif member not in seen:
+                        seen.add(member)
+                        waiting.append(member)
+            self._leaves[name] = frozenset(found)
+        return self._leaves[name]
+
+    def reaches(self, leaf: str, wholes: frozenset[str]) -> bool:
+        """Whether a type, or one of those it is a subtype of, is among `wholes`."""
+        while leaf not in wholes:
+            if leaf not in self.bases:
+                return False
+            leaf = self.canonical(self.bases[leaf])
+        return True
 
 
 def declare_types(
@@ -216,6 +239,5 @@ class _Declarations:
 
 
 def unknown_type(report: Report, name: str, start: int, end: int, known: list[str]) -> None:
-    near = get_close_matches(name, known, 1, 0.5)
-    hint = f"did you mean `{near[0]}`?" if near else f"declare it: `.type {name} <: symbol`"
+    hint = None if report.full else did_you_mean(name, known, f"declare it: `.type {name} <: symbol`")
     report.error(start, end, f"unknown type `{name}`", hint)
