@@ -1,0 +1,135 @@
+"""A rule version and its steps: what an engine is asked to do, without saying how.
+
+Steps pass bindings on from one to the next. `Scan` and `Probe` may multiply them, all others keep or drop them; a step
+names only variables that a later step needs. The number of times that `Project` is reached for a tuple is its number of
+derivations, so a step that binds nothing still multiplies (`Exists`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from whence.lang.program import Aggregate, Atom, Comparison, Const, Record, Rule, Term, Var
+
+
+class View(Enum):
+    """Which tuples of a relation an atom reads: those of one iteration, those before it, or both."""
+
+    ALL = "all"
+    OLD = "old"
+    NEW = "new"
+
+
+Operand = Var | Const
+Keys = tuple[tuple[int, Operand], ...]  # columns, with what each must equal
+Binds = tuple[tuple[int, Var], ...]  # columns, with the variable that each gives a value
+Repeats = tuple[tuple[int, int], ...]  # columns that must be equal to each other
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Every tuple of the view."""
+
+    atom: Atom
+    view: View
+    keys: Keys
+    binds: Binds
+    repeats: Repeats
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Every tuple of the view that has the keys."""
+
+    atom: Atom
+    view: View
+    keys: Keys
+    binds: Binds
+    repeats: Repeats
+
+
+@dataclass(frozen=True)
+class Exists:
+    """Some tuple of the view has the keys; the number of those that do multiplies the derivations."""
+
+    atom: Atom
+    view: View
+    keys: Keys
+
+    @property
+    def whole(self) -> bool:
+        """Whether the keys are all columns, so that there is one such tuple at most."""
+        return len(self.keys) == len(self.atom.args)
+
+
+@dataclass(frozen=True)
+class Absent:
+    """No tuple of the view has the keys: the anti-probe."""
+
+    atom: Atom
+    view: View
+    keys: Keys
+
+    @property
+    def whole(self) -> bool:
+        return len(self.keys) == len(self.atom.args)
+
+
+@dataclass(frozen=True)
+class Filter:
+    comparison: Comparison
+
+
+@dataclass(frozen=True)
+class Bind:
+    variable: Var
+    term: Term
+
+
+@dataclass(frozen=True)
+class Unpack:
+    """Takes a record apart; nil and records with other fields than the bound ones are dropped.
+
+    The fields of the pattern are variables, constants and patterns; `bound` names the variables that have a value.
+    """
+
+    value: Operand
+    pattern: Record
+    bound: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """An aggregate: for every distinct value of its outer variables, over what its own steps give."""
+
+    aggregate: Aggregate
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Project:
+    """The end of a version: the arguments of the head, or the target of an aggregate."""
+
+    terms: tuple[Term, ...]
+
+
+Step = Scan | Probe | Exists | Absent | Filter | Bind | Unpack | Fold | Project
+
+
+@dataclass(frozen=True)
+class RuleVersion:
+    """A rule with the view that each of its positive atoms reads. `order` and `steps` are set once it is planned.
+
+    `number` is what a `.plan` calls the version.
+    """
+
+    rule: Rule
+    views: tuple[View, ...]
+    number: int = 0
+    order: tuple[int, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def atoms(self) -> tuple[Atom, ...]:
+        return tuple(literal for literal in self.rule.body if isinstance(literal, Atom))
