@@ -1,0 +1,67 @@
+"""Where things stand in the int64 arrays that Python and the kernel share. Plain numbers, no imports.
+
+A *table* descriptor says where a relation's rows are; an *index* descriptor where an arrangement of it is; a *view*
+names a table, an index and the range of rows to read. All three are written by Python and read by the kernel, so a
+growing table needs no new code.
+"""
+
+# A table: rows are stored one after the other, `ARITY` int64 each; SLOTS is the hash set over whole rows.
+T_ROWS, T_ARITY, T_SIZE, T_CAPACITY, T_COUNTS, T_SLOTS, T_BITS = range(7)
+TABLE_WORDS = 7
+
+# An index: SLOTS maps a key to the newest row that has it, NEXT chains to older ones (-1 ends). Newest first means
+# that the rows of one iteration, or all before it, are a stretch of the chain.
+X_SLOTS, X_BITS, X_NEXT, X_KEYS, X_INDEXED, X_COLUMN_COUNT, X_COLUMNS = range(7)
+INDEX_WORDS = 7  # then one word for each column
+
+# A view, as a version reads it.
+V_TABLE, V_INDEX, V_LOW, V_HIGH = range(4)
+VIEW_WORDS = 4
+
+# A slot holds the upper half of a hash and a row number plus one; 0 is free. The place of an entry is the leading
+# bits of that half, so growing a table is one pass in order and never looks at a row.
+
+# Registers are columns of CHUNK values; a version's bindings pass through them CHUNK rows at a time.
+CHUNK = 512
+
+# A version's code: LEVELS, then the start of each level, then the instructions.
+# A level opens with one of these. Operands follow; a list is its length and its members.
+(
+    UNIT,  # one row of nothing
+    SCAN,  # view, list of column, list of register
+    PROBE,  # view, list of key register, left, right, list of from register, list of to register, list of column, list of register  # noqa: E501
+    CROSS,  # view, left, right, then as PROBE without keys
+) = range(4)
+# Then come instructions that keep or drop rows in place; those that drop name the live registers, a list, last.
+(
+    END,
+    FILTER,  # comparison, a, b, live
+    TEST,  # view, list of register (all columns), live
+    ABSENT,  # view, list of register (all columns), live
+    SEEK,  # view, list of key register, live: some row has the key
+    MISS,  # view, list of key register, live: no row has the key
+    WEIGH,  # view, list of key register, weight register, live: multiply by the number of rows
+    UNARY,  # operation, to, a
+    BINARY,  # operation, to, a, b
+    UNPACK,  # view, a, list of column, list of register, live: the fields of a record, dropping nil
+    EMIT,  # list of register, weight register or -1
+) = range(10, 21)
+
+# Comparisons: equality by bits, order by kind.
+EQ, NE, LT_I, LE_I, LT_U, LE_U, LT_F, LE_F, EQ_F, NE_F = range(10)
+
+# Operations; the suffix is the kind where it matters (I number, U unsigned, F float).
+(
+    COPY, NEG_I, NEG_F, BNOT, LNOT, I_TO_F, U_TO_F, F_TO_I, F_TO_U,
+) = range(9)  # fmt: skip
+(
+    ADD_I, ADD_F, SUB_I, SUB_F, MUL_I, MUL_F, DIV_I, DIV_U, DIV_F, MOD_I, MOD_U, POW_I, POW_U, POW_F,
+    BAND, BOR, BXOR, BSHL, BSHR_I, BSHR_U, LAND, LOR, LXOR, MIN_I, MIN_U, MIN_F, MAX_I, MAX_U, MAX_F,
+) = range(29)  # fmt: skip
+
+# State of a suspended version: what happened, where it is, and for each level rows, cursor and chain.
+S_DEPTH, S_ERROR, S_BUDGET, S_LEVELS = range(4)
+LEVEL_WORDS = 3
+L_ROWS, L_CURSOR, L_CHAIN = range(3)
+
+DONE, SUSPENDED, DIVISION_BY_ZERO = range(3)

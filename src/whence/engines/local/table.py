@@ -1,0 +1,180 @@
+"""A table: a set of rows of int64 values, appended in the order they were first derived, with derivation counts.
+
+Row numbers never change, so the tuples of one iteration are a range of rows. The kernel reads the descriptor; Python
+only makes room. Row arrays grow in place, so that growing needs no second copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+
+import numpy as np
+
+from .kernel import layout
+from .kernel.layout import (
+    INDEX_WORDS,
+    T_ARITY,
+    T_BITS,
+    T_CAPACITY,
+    T_COUNTS,
+    T_ROWS,
+    T_SIZE,
+    T_SLOTS,
+    TABLE_WORDS,
+    X_BITS,
+    X_COLUMN_COUNT,
+    X_INDEXED,
+    X_KEYS,
+    X_NEXT,
+    X_SLOTS,
+)
+from .memory import Array
+
+Words = np.ndarray[tuple[int], np.dtype[np.int64]]
+Rows = np.ndarray[tuple[int, int], np.dtype[np.int64]]
+
+FIRST_BITS = 4
+FIRST_ROWS = 16
+
+
+class Table:
+    """Rows, their hash set, their counts (unless `counted` is false) and the indexes made of them so far."""
+
+    def __init__(self, kernel: SimpleNamespace, arity: int, counted: bool = True) -> None:
+        self.kernel = kernel
+        self.arity = arity
+        self.counted = counted
+        self.descriptor = np.zeros(TABLE_WORDS, np.int64)
+        self.address = self.descriptor.ctypes.data
+        self._fields = self.descriptor.data  # faster than NumPy for single words
+        self._tags = np.empty(layout.CHUNK, np.int64)
+        self._rows = Array(np.int64, FIRST_ROWS * arity)
+        self._counts = Array(np.int32, FIRST_ROWS if counted else 0)
+        self._slots = Array(np.int64, 1 << FIRST_BITS)
+        self.indexes: dict[tuple[int, ...], Index] = {}
+        self._fields[T_ARITY] = arity
+        self._fields[T_BITS] = FIRST_BITS
+        self._fields[T_CAPACITY] = FIRST_ROWS
+        self._publish()
+
+    def __len__(self) -> int:
+        return self._fields[T_SIZE]
+
+    @property
+    def rows(self) -> Rows:
+        """The rows, without copying; not to be kept while the table grows."""
+        size = len(self)
+        return self._rows.view[: size * self.arity].reshape(size, self.arity)
+
+    @property
+    def counts(self) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+        return self._counts.view[: len(self)]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use: rows, counts, the hash set and the indexes."""
+        size = len(self)
+        per_row = self.arity * 8 + (4 if self.counted else 0)
+        return size * per_row + 8 * len(self._slots) + sum(index.nbytes for index in self.indexes.values())
+
+    def insert(
+        self, buffer: Words, count: int, fresh: int = 0, weights: Words | None = None, found: Words | None = None
+    ) -> None:
+        """Insert the first `count` rows of a flat buffer. See the kernel for `fresh`, `weights` and `found`."""
+        weights_address = 0 if weights is None else weights.ctypes.data
+        found_address = 0 if found is None else found.ctypes.data
+        self.insert_from(buffer.ctypes.data, count, fresh, weights_address, found_address)
+
+    def insert_from(self, buffer: int, count: int, fresh: int, weights: int = 0, found: int = 0) -> None:
+        taken = 0
+        while True:
+            taken = self.kernel.insert(
+                self.address, buffer, taken, count, weights, fresh, self._tags.ctypes.data, found
+            )
+            if taken == count:
+                return
+            self._make_room()
+
+    def locate(self, buffer: Words, count: int) -> Words:
+        """The row that each of the first `count` rows of a flat buffer is, or -1."""
+        found = np.empty(count, np.int64)
+        self.kernel.locate(self.address, buffer.ctypes.data, count, found.ctypes.data)
+        return found
+
+    def index(self, columns: tuple[int, ...]) -> Index:
+        index = self.indexes.get(columns)
+        if index is None:
+            index = self.indexes[columns] = Index(self, columns)
+        return index
+
+    def _make_room(self) -> None:
+        size, capacity, bits = len(self), self._fields[T_CAPACITY], self._fields[T_BITS]
+        if size >= capacity:
+            capacity *= 2
+            self._rows.grow(capacity * self.arity)
+            if self.counted:
+                self._counts.grow(capacity)
+            self._fields[T_CAPACITY] = capacity
+        if size >= (1 << bits) - (1 << (bits - 2)):
+            self._slots = grown(self.kernel, self._slots, bits)
+            self._fields[T_BITS] = bits + 1
+        self._publish()
+
+    def _publish(self) -> None:
+        self._fields[T_ROWS] = self._rows.address
+        self._fields[T_COUNTS] = self._counts.address if self.counted else 0
+        self._fields[T_SLOTS] = self._slots.address
+
+
+class Index:
+    """The rows of a table by some of its columns: an arrangement. `extend` brings it up to a row."""
+
+    def __init__(self, table: Table, columns: Sequence[int]) -> None:
+        self.table = table
+        self.columns = tuple(columns)
+        self.descriptor = np.zeros(INDEX_WORDS + len(self.columns), np.int64)
+        self.address = self.descriptor.ctypes.data
+        self._fields = self.descriptor.data
+        self._slots = Array(np.int64, 1 << FIRST_BITS)
+        self._next = Array(np.int32, FIRST_ROWS)
+        self._fields[X_BITS] = FIRST_BITS
+        self._fields[X_COLUMN_COUNT] = len(self.columns)
+        self.descriptor[layout.X_COLUMNS : layout.X_COLUMNS + len(self.columns)] = self.columns
+        self._publish()
+
+    @property
+    def nbytes(self) -> int:
+        return 8 * len(self._slots) + 4 * self._fields[X_INDEXED]
+
+    @property
+    def keys(self) -> int:
+        """How many distinct keys the indexed rows have."""
+        return self._fields[X_KEYS]
+
+    @property
+    def size(self) -> int:
+        """How many rows are indexed."""
+        return self._fields[X_INDEXED]
+
+    def extend(self, stop: int) -> None:
+        if self._fields[X_INDEXED] >= stop:
+            return
+        if len(self._next) < stop:
+            self._next.grow(max(stop, 2 * len(self._next)))
+            self._publish()
+        while self.table.kernel.extend_index(self.table.address, self.address, stop) < stop:
+            self._slots = grown(self.table.kernel, self._slots, self._fields[X_BITS])
+            self._fields[X_BITS] += 1
+            self._publish()
+
+    def _publish(self) -> None:
+        self._fields[X_SLOTS] = self._slots.address
+        self._fields[X_NEXT] = self._next.address
+
+
+def grown(kernel: SimpleNamespace, slots: Array, bits: int) -> Array:
+    """Twice the slots, with the same entries."""
+    larger = Array(np.int64, 2 << bits)
+    kernel.grow_slots(slots.address, bits, larger.address, bits + 1)
+    return larger

@@ -1,0 +1,50 @@
+"""Bootstrap (002 Alg. 7): evaluate a program from its input, stratum by stratum, iteration by iteration.
+
+What it leaves is the sequence N#: for each tuple the first iteration of its stratum that derives it, and the number of
+its derivations there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from whence.lang.program import Program, Stratum
+from whence.maintain.progress import Progress, Silent
+from whence.plan import RuleVersion, View, first_versions, later_versions, planned
+from whence.tables import Tables
+
+
+def bootstrap(program: Program, tables: Tables, progress: Progress | None = None) -> None:
+    progress = progress or Silent()
+    limits = {d.relation: int(d.parameters["n"]) for d in program.directives_of("limitsize")}
+    strata = [stratum for stratum in program.strata if stratum.rules]
+    for number, stratum in enumerate(strata, 1):
+        progress.stratum(number, len(strata), stratum)
+        tables.begin(stratum)
+        _evaluate(stratum, tables, limits, progress)
+        tables.end()
+
+
+def _evaluate(stratum: Stratum, tables: Tables, limits: Mapping[str, int], progress: Progress) -> None:
+    for version in first_versions(stratum):
+        tables.derive(planned(version, tables))
+    new = tables.advance()
+    progress.iteration(1, new)
+    later = [(version, version.atoms[version.views.index(View.NEW)].relation) for version in later_versions(stratum)]
+    plans: dict[int, RuleVersion] = {}
+    iteration = 1
+    while new and later and not _full(stratum, tables, limits):
+        if iteration & (iteration - 1) == 0:
+            plans.clear()  # sizes are looked at again whenever the number of iterations has doubled
+        iteration += 1
+        for i, (version, delta) in enumerate(later):
+            if tables.size(delta, View.NEW):
+                if i not in plans:
+                    plans[i] = planned(version, tables)
+                tables.derive(plans[i])
+        new = tables.advance()
+        progress.iteration(iteration, new)
+
+
+def _full(stratum: Stratum, tables: Tables, limits: Mapping[str, int]) -> bool:
+    return any(name in limits and tables.size(name, View.ALL) >= limits[name] for name in stratum.relations)
