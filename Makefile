@@ -1,0 +1,48 @@
+# Every target sets up what it needs in .venv, once, and again only when pyproject.toml has changed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+TESTS ?=
+JOBS ?= 2
+BENCH ?=
+.DEFAULT_GOAL := help
+
+.PHONY: help demo test check bench clean
+
+help:
+	@echo 'make demo     run the points-to example and show what it finds'
+	@echo 'make test     run the tests            (make test TESTS="tests/test_bench.py -k agree")'
+	@echo 'make check    formatting, lint, types'
+	@echo 'make bench    time Whence beside DuckDB (make bench BENCH="dense sparse --runs 1")'
+	@echo 'make clean    remove .venv and everything generated'
+	@echo 'PYTHON=...    the Python, 3.11 or later, that .venv is made from; now $(PYTHON)'
+
+demo: $(VENV)/installed-test
+	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/demo.sh
+
+test: $(VENV)/installed-test
+	@$(BIN)/python -m pytest -n $(JOBS) $(TESTS)
+
+check: $(VENV)/installed-check
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+bench: $(VENV)/installed-bench
+	@$(BIN)/python -m bench.run $(BENCH)
+
+clean:
+	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache bench/results
+	find src tests bench examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One stamp an extra: newer than pyproject.toml means installed as it asks.
+$(VENV)/installed-%: pyproject.toml | $(BIN)/python
+	@echo 'Installing whence[$*] into $(VENV) ...'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo 'Whence needs Python 3.11 or later; "$(PYTHON)" is not that. Name one: make PYTHON=python3.12' >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
