@@ -84,13 +84,14 @@ class Writer:
     def change(self, relation: str, inserted: Any, deleted: Any) -> StoredRelation:
         """Writes what is different from the parent: the tuples deleted, and those inserted, with iteration and count.
 
-        A tuple that is in the parent must be deleted before it is inserted with another iteration or count. Costs as
-        much as the change is large; every now and then the relation is written whole.
+        What is deleted must be in the parent, and what is inserted must not, unless it is deleted too: so a tuple
+        gets another iteration or count. Costs as much as the change is large; every now and then the relation is
+        written whole.
         """
         schema, before = self._schema(relation), self._before(relation)
         with writing(self.root):
             folder = self._folder(relation)
-            gone = parquet.deletions(deleted, schema)
+            gone = parquet.deletions(deleted, schema, relation)
             minus = parquet.write(folder, "deleted", parquet.deletion_schema(schema), gone, relation)
             plus = parquet.write(folder, "inserted", parquet.arrow_schema(schema), inserted, relation)
             layer = [file for file in self._files(minus, deletes=True) + self._files(plus) if file.rows]

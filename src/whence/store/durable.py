@@ -27,6 +27,14 @@ def replace(path: Path, content: bytes) -> None:
     sync(path.parent)
 
 
+def make_directory(path: Path) -> None:
+    """Makes a directory and the ones above it, those that are not there; their names are on the disk then."""
+    if not path.is_dir():
+        make_directory(path.parent)
+        path.mkdir(exist_ok=True)
+        sync(path.parent)
+
+
 def sync(path: Path) -> None:
     """Brings a file, or the names in a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)

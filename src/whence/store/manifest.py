@@ -128,12 +128,10 @@ class Manifest:
     """The epochs there are, by number, each with the digest of its description, oldest first.
 
     `next` is the number of the next epoch: a number is never used again, not even that of an epoch that was undone.
-    `retained` are epochs that are no longer there, but whose folders have files that later ones share.
     """
 
     epochs: Mapping[int, str]
     next: int = 0
-    retained: tuple[int, ...] = ()
 
     @property
     def latest(self) -> int | None:
@@ -143,7 +141,6 @@ class Manifest:
         content = {
             "next": self.next,
             "epochs": [{"number": number, "digest": digest} for number, digest in self.epochs.items()],
-            "retained": list(self.retained),
         }
         return _dump({"format": FORMAT, "version": VERSION, "digest": text_digest(_dump(content)), **content})
 
@@ -162,13 +159,14 @@ class Manifest:
             raise Unreadable("is damaged: its digest does not match")
         try:
             epochs = {entry["number"]: entry["digest"] for entry in found["epochs"]}
-            return Manifest(epochs, found["next"], tuple(found["retained"]))
+            return Manifest(epochs, found["next"])
         except (TypeError, KeyError) as error:
             raise Unreadable("is damaged: something is missing in it") from error
 
 
 def _dump(content: object) -> bytes:
-    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    return text.encode(errors="surrogatepass")  # which is what the name of a file may need, and `json` reads
 
 
 def text_digest(content: bytes) -> str:
@@ -206,6 +204,9 @@ def _fields(names: list[str]) -> list[str]:
 
 
 def folder_of(relation: str) -> str:
-    """The name of a relation's folder: its own name, with what a file name should not have as `-3f-`."""
-    name = re.sub(r"[^A-Za-z0-9_.]", lambda match: f"-{ord(match[0]):x}-", relation)
+    """The name of a relation's folder: its own name, with what a file name should not have as `-3f-`.
+
+    To Spark and Arrow, what starts with `_` or `.` is not data.
+    """
+    name = re.sub(r"^[_.]|[^A-Za-z0-9_.]", lambda match: f"-{ord(match[0]):x}-", relation)
     return name if len(name) <= 100 else f"{name[:80]}-{text_digest(name.encode())[:16]}"

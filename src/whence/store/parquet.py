@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -91,6 +92,8 @@ def conforming(batch: Any, wanted: Any, relation: str) -> Any:
         raise StoreError(f"the tuples of {relation!r} come with {len(given)} columns; they should have {expected}")
     columns: list[Any] = []
     for column, field in zip(given, wanted, strict=True):
+        if not pa.types.is_null(column.type) and _is_text(column.type) != _is_text(field.type):
+            raise StoreError(f"column {field.name!r} of {relation!r} is {column.type}, which does not fit {field.type}")
         try:
             columns.append(column if column.type == field.type else column.cast(field.type))
         except pa.ArrowException as error:
@@ -103,11 +106,20 @@ def conforming(batch: Any, wanted: Any, relation: str) -> Any:
     return pa.table(columns, schema=wanted)
 
 
-def deletions(data: Any, schema: Schema) -> Iterator[Any]:
+def _is_text(type: Any) -> bool:
+    """Arrow would turn text into numbers and back without a word."""
+    plain = type.value_type if pa.types.is_dictionary(type) else type
+    return any(is_kind(plain) for is_kind in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+
+
+def deletions(data: Any, schema: Schema, relation: str) -> Iterator[Any]:
     """Tuples, with or without iteration and count, as what `deletion_schema` wants."""
     arity = len(schema.columns)
     for batch in batches_of(data):
-        zeros = pa.array([0] * batch.num_rows, pa.int32())
+        if not arity <= batch.num_columns <= arity + 2:
+            given = f"the deleted tuples of {relation!r} come with {batch.num_columns} columns"
+            raise StoreError(f"{given}; they should have {', '.join(schema.fields[:arity])}")
+        zeros = pa.repeat(pa.scalar(0, pa.int32()), batch.num_rows)
         yield pa.table([*batch.columns[:arity], zeros], [*map(str, range(arity)), ITERATION])
 
 
@@ -213,11 +225,14 @@ def without(batch: Any, deleted: Any, schema: Schema) -> Any:
         return batch.slice(0, 0)
     names = [column.field for column in schema.columns]
     keys = [f"key {place}" for place in range(len(names))]
-    rows = pa.table([*map(_key, (batch.column(name) for name in names)), pa.array(range(len(batch)))], [*keys, "row"])
-    gone = pa.table([_key(deleted.column(name).combine_chunks()) for name in names], keys)
+    numbers = pa.array(np.arange(len(batch)))
+    rows = pa.table([*(_key(batch.column(name)) for name in names), numbers], [*keys, "row"])
+    gone = pa.table([_key(deleted.column(name)) for name in names], keys)
     left = rows.join(gone, keys, join_type="left anti").column("row")
     return batch.take(left.combine_chunks().sort())
 
 
 def _key(column: Any) -> Any:
-    return column.view(pa.int64()) if pa.types.is_floating(column.type) else column
+    if not pa.types.is_floating(column.type):
+        return column
+    return (column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column).view(pa.int64())

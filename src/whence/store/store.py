@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,10 @@ import pyarrow as pa
 from whence.lang import Program, compile_text
 from whence.store import durable, parquet
 from whence.store.commit import Writer
+from whence.store.directory import EPOCHS, LOCK, MANIFEST, keep_only, load, sweep
 from whence.store.durable import digest_of, locked, writing
 from whence.store.errors import StoreError
-from whence.store.manifest import Epoch, File, Manifest, Newer, StoredRelation, Unreadable, schemas_of, text_digest
-
-MANIFEST, LOCK, EPOCHS = "manifest.json", "lock", "epochs"
+from whence.store.manifest import Epoch, File, Manifest, StoredRelation, Unreadable, schemas_of, text_digest
 
 
 @dataclass(frozen=True)
@@ -46,20 +44,14 @@ class Store:
         root = Path(path)
         with writing(root):
             try:
-                root.mkdir(parents=True, exist_ok=True)
-            except FileExistsError:
-                raise StoreError(f"{root} is a file; name a directory for the store") from None
-            own = {LOCK, EPOCHS, f"{MANIFEST}.new"}  # of a store that was about to be created
-            if (root / MANIFEST).exists():
-                raise StoreError(f"there is a store in {root} already; open it, or name another directory")
-            if any(entry.name not in own for entry in root.iterdir()):
-                raise StoreError(f"{root} has other files in it; name an empty directory for the store")
+                durable.make_directory(root)
+            except FileExistsError as error:
+                raise StoreError(f"{error.filename} is a file; name a directory for the store") from None
+            _vacant(root)
             with locked(root / LOCK, root):
-                if (root / MANIFEST).exists():
-                    raise StoreError(f"there is a store in {root} already; open it, or name another directory")
+                _vacant(root)  # nobody else has created it meanwhile
                 (root / EPOCHS).mkdir(exist_ok=True)
                 durable.replace(root / MANIFEST, Manifest({}).to_json())
-                durable.sync(root.parent)
         return Store.open(root)
 
     @staticmethod
@@ -75,16 +67,15 @@ class Store:
     def refresh(self) -> None:
         """Takes notice of epochs that others have committed since."""
         while True:
-            manifest = _load(self.root)
+            manifest = load(self.root)
             self._manifest, self._described = manifest, {}
             try:
                 if manifest.latest is not None:
-                    for stored in self.epoch().relations.values():
-                        for file in stored.files:
-                            self._present(file)
+                    for file in _files(self.epoch()):
+                        self._present(file)
                 return
             except StoreError:
-                if _load(self.root) == manifest:  # not because of a writer that was here in between
+                if load(self.root) == manifest:  # not because of a writer that was here in between
                     raise
 
     # Reading
@@ -169,11 +160,10 @@ class Store:
 
     def check(self) -> None:
         """Reads every file of every epoch, and complains of the first that is not as it was written."""
+        self._described, self._sound = {}, set()
         for epoch in self.epochs:
-            self._intact(epoch.program)
-            for stored in epoch.relations.values():
-                for file in stored.files:
-                    self._intact(file)
+            for file in _files(epoch):
+                self._intact(file)
 
     # Changing
 
@@ -208,9 +198,8 @@ class Store:
             yield writer
             with writing(self.root):
                 epoch = writer.finish(None if text is None else text.encode(), name)
-                digest = text_digest((self.root / EPOCHS / f"{epoch.number}.json").read_bytes())
-                epochs = {**manifest.epochs, epoch.number: digest}
-                self._replace(Manifest(epochs, epoch.number + 1, manifest.retained))
+                epochs = {**manifest.epochs, epoch.number: text_digest(epoch.to_json())}
+                self._replace(Manifest(epochs, epoch.number + 1))
 
     def undo(self) -> Epoch:
         """Drops the last epoch. Returns the one before, which is now the last."""
@@ -227,25 +216,13 @@ class Store:
         if keep < 1:
             raise StoreError("at least one epoch has to be kept")
         with self._exclusive() as manifest:
-            kept = self.numbers[-keep:]
-            forgotten = tuple(number for number in self.numbers if number not in kept)
+            kept, forgotten = self.numbers[-keep:], self.numbers[:-keep]
             needed = {f"{EPOCHS}/{number}.json" for number in kept}
-            for number in kept:
-                needed |= {file.path for file in _files(self.epoch(number))}
-            writers = {int(path.split("/")[1].split(".")[0]) for path in needed}
-            retained = tuple(sorted(writers.difference(kept)))
+            needed |= {file.path for number in kept for file in _files(self.epoch(number))}
             with writing(self.root):
-                self._replace(Manifest({n: manifest.epochs[n] for n in kept}, manifest.next, retained))
-                for number in (*retained, *kept):
-                    for path in [self.root / EPOCHS / f"{number}.json", self.root / EPOCHS / f"{number}.dl"]:
-                        if path.exists() and path.relative_to(self.root).as_posix() not in needed:
-                            path.unlink()
-                    for folder in (self.root / EPOCHS / str(number)).glob("*"):
-                        for path in folder.iterdir():
-                            if path.relative_to(self.root).as_posix() not in needed:
-                                path.unlink()
-                        if not any(folder.iterdir()):
-                            folder.rmdir()
+                if forgotten:
+                    self._replace(replace(manifest, epochs={number: manifest.epochs[number] for number in kept}))
+                keep_only(self.root, needed)
         return forgotten
 
     @contextmanager
@@ -254,18 +231,20 @@ class Store:
         with ExitStack() as held:
             with writing(self.root):
                 held.enter_context(locked(self.root / LOCK, self.root))
-            current = _load(self.root)
+            current = load(self.root)
             if current != self._manifest:
                 ours, theirs = self._manifest.latest, current.latest
                 moved = f"is at epoch {theirs} now, and was at {ours} when it was opened"
                 raise StoreError(f"the store {self.root} {moved}; open it again")
-            _sweep(self.root, current)
+            with writing(self.root):
+                sweep(self.root, current)
             try:
                 yield current
             finally:
                 # Whatever has happened, what the manifest on the disk names is what there is.
-                self._manifest = _load(self.root)
-                _sweep(self.root, self._manifest)
+                self._manifest = load(self.root)
+                with suppress(OSError):  # the next writer sweeps again
+                    sweep(self.root, self._manifest)
 
     def _replace(self, manifest: Manifest) -> None:
         durable.replace(self.root / MANIFEST, manifest.to_json())
@@ -279,7 +258,8 @@ class Store:
         deleted = parquet.deletion_schema(stored.schema).empty_table()
         for file in reversed(stored.files) if any(file.deletes for file in stored.files) else stored.files:
             if file.deletes:
-                deleted = pa.concat_tables([deleted, pa.Table.from_batches(self._rows(file, deleted.schema))])
+                more = pa.Table.from_batches(self._rows(file, deleted.schema), deleted.schema)
+                deleted = pa.concat_tables([deleted, more])
             else:
                 for batch in self._rows(file, schema):
                     yield parquet.without(batch, deleted, stored.schema)
@@ -314,42 +294,21 @@ class Store:
         self._sound.add(file)
 
     def _damaged(self, path: str, what: str) -> StoreError:
+        if load(self.root) != self._manifest:
+            return StoreError(f"the store {self.root} has changed since it was opened; open it again")
         return StoreError(f"the store {self.root} is damaged at {path}: {what[:1].lower() + what[1:]}")
 
 
-def _load(root: Path) -> Manifest:
-    path = root / MANIFEST
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        if not root.exists():
-            raise StoreError(f"there is no store in {root}: it does not exist") from None
-        raise StoreError(f"{root} is not a Whence store: it has no {MANIFEST}") from None
-    except NotADirectoryError:
-        raise StoreError(f"{root} is not a Whence store: it is a file") from None
-    except OSError as error:
-        raise StoreError(f"cannot read the store {root}: {error.strerror or error}") from None
-    try:
-        return Manifest.from_json(content)
-    except Newer as error:
-        raise StoreError(f"the store {root} was written by a newer Whence: its {MANIFEST} {error}") from None
-    except Unreadable as error:
-        raise StoreError(f"{root} cannot be opened as a store: its {MANIFEST} {error}") from None
+def _vacant(root: Path) -> None:
+    """Whether a store can be created here. Of one that was about to be there may be a lock and an empty folder."""
+    if (root / MANIFEST).exists():
+        raise StoreError(f"there is a store in {root} already; open it, or name another directory")
+    others = {entry.name for entry in root.iterdir()} - {LOCK, EPOCHS, f"{MANIFEST}.new"}
+    if others or ((root / EPOCHS).exists() and any((root / EPOCHS).iterdir())):
+        raise StoreError(f"{root} has other files in it; name an empty directory for the store")
 
 
 def _files(epoch: Epoch) -> Iterator[File]:
     yield epoch.program
     for stored in epoch.relations.values():
         yield from stored.files
-
-
-def _sweep(root: Path, manifest: Manifest) -> None:
-    """Removes what epochs left behind that were never committed, or were undone."""
-    known = {*manifest.epochs, *manifest.retained}
-    for entry in os.scandir(root / EPOCHS):
-        number, _, suffix = entry.name.partition(".")
-        if number.isdigit() and (int(number) not in known or suffix == "staging"):
-            if entry.is_dir():
-                shutil.rmtree(entry, ignore_errors=True)
-            else:
-                Path(entry).unlink(missing_ok=True)
