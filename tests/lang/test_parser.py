@@ -199,3 +199,13 @@ def test_hints_for_usual_mistakes(clause: str, hint: str) -> None:
     said = refused(DECLARED + clause)
     assert f"hint: {hint}" in said
     assert said.count("error:") == 1, said
+
+
+@pytest.mark.parametrize("unfinished", ["-", "p(1) :- -", "p(1) :- a(x), x = -", "p(1) :- a(x), x = bnot", "p(-"])
+def test_a_text_that_ends_after_an_operator(unfinished: str) -> None:
+    assert refused(DECLARED + unfinished).count("error:") == 1
+
+
+def test_a_long_name_does_not_make_a_long_message() -> None:
+    assert len(refused("x" * 100_000 + "(1).")) < 2000
+    assert len(refused(f".decl {'x' * 100_000}(a: number)\n" * 2)) < 3000

@@ -200,3 +200,14 @@ def test_a_circle_of_types_is_told_once() -> None:
     assert errors(".type A = B\n.type B = C\n.type C = A\n.decl a(x: A)\na(1).") == [
         "3:7 the type `C` is defined by itself: A → B → C → A"
     ]
+
+
+def test_a_record_of_a_record_that_is_wrong() -> None:
+    text = """
+    .type Outer = [inner: Alias]
+    .type Alias = Inner
+    .type Inner = [x: numbr]
+    .decl o(x: Outer)
+    o([[1]]).
+    """
+    assert errors(text) == ["4:19 unknown type `numbr`"]

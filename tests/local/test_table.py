@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from whence.engines.local.kernel import library
 from whence.engines.local.memory import MAPPED, Array
 from whence.engines.local.table import Table
+from whence.errors import WhenceError
 
 KERNEL = library.load()
 words = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3)
@@ -117,3 +118,11 @@ def test_compiling_writes_a_file_that_loads(tmp_path: Path) -> None:
             text=True,
         )
         assert ran.stdout.strip() == compiled, ran.stderr
+
+
+def test_a_table_that_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whence.engines.local.table.MOST_ROWS", 64)
+    table = Table(KERNEL, 1)
+    table.insert(np.arange(64), 64)
+    with pytest.raises(WhenceError, match="a relation would have more than 64 tuples"):
+        table.insert(np.arange(65), 65)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -18,8 +19,9 @@ NAMES_WIDTH = 30
 
 
 class Console:
-    def __init__(self, quiet: bool) -> None:
+    def __init__(self, quiet: bool, verbose: bool = False) -> None:
         self.quiet = quiet
+        self.verbose = verbose
         self.terminal = sys.stderr.isatty()
         self._warned: set[str] = set()
 
@@ -53,6 +55,8 @@ class Evaluation:
         self.strata = 0
         self.iterations = 0
         self.derived = 0
+        self.placements: list[dict[str, object]] = []  # by stratum: its relations, where it was evaluated, and why
+        self._relations: tuple[str, ...] = ()
         self._of = 0
         self._names = ""
         self._iteration = 0
@@ -64,8 +68,15 @@ class Evaluation:
     def stratum(self, number: int, of: int, stratum: Stratum) -> None:
         names = ", ".join(stratum.relations)
         self._names = names if len(names) <= NAMES_WIDTH else names[: NAMES_WIDTH - 1] + "…"
+        self._relations = stratum.relations
         self.strata, self._of = number, of
         self._iteration = self._new = 0
+
+    def placed(self, place: str, reason: str) -> None:
+        self.placements.append({"relations": list(self._relations), "placement": place, "reason": reason})
+        if self.console.verbose or place != "driver":
+            self.clear()
+            self.console.say(f"{', '.join(self._relations)}: {place}: {reason}")
 
     def iteration(self, iteration: int, new: int) -> None:
         self.iterations += 1
@@ -86,7 +97,8 @@ class Evaluation:
         )
         if self.console.terminal:
             filled = 20 * (self.strata - 1) // max(1, self._of)
-            print(f"\r\x1b[K{'█' * filled}{'░' * (20 - filled)} {text}", end="", file=sys.stderr, flush=True)
+            line = f"{'█' * filled}{'░' * (20 - filled)} {text}"
+            print(f"\r\x1b[K{line[: _columns() - 1]}", end="", file=sys.stderr, flush=True)
             self._shown = True
         else:
             print(text, file=sys.stderr, flush=True)
@@ -95,3 +107,11 @@ class Evaluation:
         if self._shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
             self._shown = False
+
+
+def _columns() -> int:
+    """The width of the terminal, at this moment; a line that is wider could not be replaced."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except OSError:
+        return 80

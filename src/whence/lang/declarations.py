@@ -10,8 +10,17 @@ from whence.lang.diagnostics import Report, did_you_mean
 from whence.lang.program import Column, Directive, Relation
 from whence.lang.types import TypeEnvironment, declare_types, unknown_type
 
-PARAMETERS = ("IO", "filename", "name", "delimiter", "headers", "columns", "rfc4180", "compress", "n")
-STREAMS = {"input": ("file", "stdin"), "output": ("file", "stdout", "stdoutprintsize"), "printsize": ("stdout",)}
+PARAMETERS = (
+    *("IO", "filename", "name", "delimiter", "headers", "columns", "rfc4180", "compress", "n"),
+    *("table", "url", "dbtable", "user", "password", "password_env", "driver"),
+)
+STORED = ("parquet", "jsonlines", "jdbc", "table")
+STREAMS = {
+    "input": ("file", "stdin", *STORED),
+    "output": ("file", "stdout", "stdoutprintsize", *STORED),
+    "printsize": ("stdout",),
+}
+NEEDED = {"jdbc": ("url", "dbtable"), "table": ("table",)}
 LATER_STREAMS = ("sqlite", "json", "jsonfile", "stdoutjson", "jsonstdout")
 _COLUMNS = re.compile(r"[0-9]{1,9}(:[0-9]{1,9})*")
 
@@ -93,6 +102,12 @@ def directives(parsed: syntax.Syntax, declarations: Declarations, report: Report
         if directive.kind == "limitsize" and "n" not in values:
             hint = f"write `.limitsize {directive.relation}(n=1000)`"
             report.error(directive.start, directive.end, "`.limitsize` needs the parameter `n`", hint)
+        for needed in NEEDED.get(values.get("IO", ""), ()):
+            if not values.get(needed):
+                hint = f'add `{needed}="…"`'
+                report.error(
+                    directive.start, directive.end, f"`IO={values['IO']}` needs the parameter `{needed}`", hint
+                )
         span = report.source.span(directive.start, directive.end)
         found.append(Directive(directive.kind, directive.relation, values, span))
     return tuple(found)

@@ -16,8 +16,8 @@ from whence.errors import WhenceError
 from whence.lang.program import Span
 
 SHOWN_WIDTH = 160  # columns of a source line that are shown; longer lines are cut around the caret
-SHOWN_ERRORS = 100  # errors kept of one run; the rest are only counted
-SHOWN_MESSAGE = 400  # characters
+SHOWN_ERRORS = 100  # errors kept of one run, and warnings; the rest are only counted
+SHOWN_MESSAGE = 400  # characters of a message, and of a hint
 COMPARED_NAMES, COMPARED_LENGTH = 2000, 80  # how much is compared to find what someone may have meant
 INDENT = "    "
 
@@ -95,6 +95,7 @@ class Report:
         self._errors: dict[tuple[int, str], Diagnostic] = {}
         self._warned: set[tuple[int, str]] = set()
         self._dropped = 0
+        self._dropped_warnings = 0
 
     @property
     def full(self) -> bool:
@@ -103,7 +104,7 @@ class Report:
 
     def note(self, start: int, end: int, message: str) -> Note:
         span = self.source.span(start, end)
-        return Note(span, message, self.source.line(span.line))
+        return Note(span, _shown(message), self.source.line(span.line))
 
     def error(self, start: int, end: int, message: str, hint: str | None = None, notes: tuple[Note, ...] = ()) -> None:
         self.failed = True
@@ -115,9 +116,13 @@ class Report:
         self._errors[start, message] = self._diagnostic("error", start, end, message, hint, notes)
 
     def warning(self, start: int, end: int, message: str, hint: str | None = None) -> None:
-        if (start, message) not in self._warned:
-            self._warned.add((start, message))
-            self.warnings.append(self._diagnostic("warning", start, end, message, hint, ()))
+        if (start, message) in self._warned:
+            return
+        if len(self.warnings) >= SHOWN_ERRORS:
+            self._dropped_warnings += 1
+            return
+        self._warned.add((start, message))
+        self.warnings.append(self._diagnostic("warning", start, end, message, hint, ()))
 
     def _diagnostic(
         self,
@@ -129,20 +134,26 @@ class Report:
         notes: tuple[Note, ...],
     ) -> Diagnostic:
         span = self.source.span(start, max(start, end))
-        if len(message) > SHOWN_MESSAGE:
-            message = message[:SHOWN_MESSAGE] + "…"
-        return Diagnostic(severity, span, message, hint, self.source.line(span.line), notes)
+        return Diagnostic(severity, span, _shown(message), hint and _shown(hint), self.source.line(span.line), notes)
 
     def errors(self) -> list[Diagnostic]:
-        found = sorted(self._errors.values(), key=_position)
-        if self._dropped:
-            last = found[-1]
-            rest = f"and {self._dropped} more errors that are not shown"
-            found.append(Diagnostic("error", last.span, rest, source_line=last.source_line))
-        return found
+        return _in_order(self._errors.values(), self._dropped)
 
     def sorted_warnings(self) -> list[Diagnostic]:
-        return sorted(self.warnings, key=_position)
+        return _in_order(self.warnings, self._dropped_warnings)
+
+
+def _in_order(diagnostics: Iterable[Diagnostic], dropped: int) -> list[Diagnostic]:
+    found = sorted(diagnostics, key=_position)
+    if dropped:
+        last = found[-1]
+        rest = f"and {dropped} more {last.severity}s that are not shown"
+        found.append(Diagnostic(last.severity, last.span, rest, source_line=last.source_line))
+    return found
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= SHOWN_MESSAGE else text[:SHOWN_MESSAGE] + "…"
 
 
 def _position(diagnostic: Diagnostic) -> tuple[int, int]:

@@ -148,9 +148,9 @@ class TermParser(Cursor):
         start = self.starts[self.position]
         name = self.qualified_name("the name of a relation")
         name_end = self.behind()
-        self.expect(
-            "(", f"after `{name}`", self.usual_mistake() or f"an atom has parentheses: `{name}(…)` or `{name}()`"
-        )
+        if not self.accept("("):
+            hint = self.usual_mistake() or f"an atom has parentheses: `{name}(…)` or `{name}()`"
+            self.fail(f"expected `(` after `{name}`", hint)
         args = self.arguments(")", name)
         return syntax.Atom(name, args, start, self.behind(), name_end)
 
@@ -242,8 +242,7 @@ class TermParser(Cursor):
             return syntax.Record(fields, start, self.behind())
         if kind in PREFIX:
             self.position += 1
-            following = self.kinds[self.position + 1]
-            if kind == "-" and self.kind == "number" and following != "^":
+            if kind == "-" and self.kind == "number" and self.kinds[self.position + 1] != "^":
                 number_start = self.here()
                 number = self.numeral(number_start, self.take(), negative=True)
                 return syntax.Number(number.value, number.kind, start, number.end)

@@ -148,6 +148,7 @@ class _Declarations:
                     types[name] = Type(name, "record", fields)
                 else:
                     del types[name]
+        _drop_unsound(types, environment)
         for name in aliases:
             target = types.get(environment.canonical(name))
             if target is None:
@@ -236,6 +237,19 @@ class _Declarations:
     def unknown(self, name: str, start: int, end: int) -> None:
         if name not in self.broken:
             unknown_type(self.report, name, start, end, [*BUILT_IN, *self.declared])
+
+
+def _drop_unsound(types: dict[str, Type], environment: TypeEnvironment) -> None:
+    """Take away the records that mention one whose declaration has an error, and those that mention them."""
+    unsound = [""]
+    while unsound:
+        unsound = [
+            name
+            for name, type in types.items()
+            if any(environment.canonical(field_type) not in types for _, field_type in type.fields or ())
+        ]
+        for name in unsound:
+            del types[name]
 
 
 def unknown_type(report: Report, name: str, start: int, end: int, known: list[str]) -> None:

@@ -26,9 +26,22 @@ TYPES = {
     "record": pyarrow.string(),
 }
 
+ANNOTATION = [pyarrow.field("iteration", pyarrow.int32()), pyarrow.field("count", pyarrow.int64())]
 
-def schema(relation: Relation) -> pyarrow.Schema:
-    return pyarrow.schema([(column.name, TYPES[column.kind]) for column in relation.columns])
+
+def schema(relation: Relation, annotated: bool = False) -> pyarrow.Schema:
+    own = [pyarrow.field(column.name, TYPES[column.kind]) for column in relation.columns]
+    return pyarrow.schema([*own, *(ANNOTATION if annotated else ())])
+
+
+def table_of(tables: LocalTables, relation: Relation, annotated: bool) -> pyarrow.Table:
+    """A relation's tuples; annotated, with iteration and count."""
+    stored = tables.stored[relation.name].table
+    columns = columns_of(tables, relation, stored.rows)
+    if annotated:
+        columns += [pyarrow.array(tables.iterations(relation.name), pyarrow.int32())]
+        columns += [pyarrow.array(stored.counts.astype(np.int64))]
+    return pyarrow.Table.from_arrays(columns, schema=schema(relation, annotated))
 
 
 def columns_of(tables: LocalTables, relation: Relation, rows: Rows) -> list[pyarrow.Array]:

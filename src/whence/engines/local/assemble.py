@@ -231,7 +231,8 @@ class Building:
         else:
             if WEIGHT not in self.places:
                 self.compute(WEIGHT, "copy", (ONE,))
-            self.here.extend([layout.WEIGH, reading, *keys, self.places[WEIGHT], *self.live(after)])
+            registers = (self.places[WEIGHT], self.register(), self.register())
+            self.here.extend([layout.WEIGH, reading, *keys, *registers, *self.live(after)])
 
     def compute(self, to: Var, functor: str, args: tuple[Operand, ...]) -> None:
         operands = [self.operand(arg) for arg in args]

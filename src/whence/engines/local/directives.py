@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
 from whence.errors import WhenceError
-from whence.lang.program import Directive, Program
+from whence.lang.program import Directive
 
 from .facts import read_facts, write_facts
+from .forms import ONLY_SPARK, filename_of, form_of, is_text
+from .replacing import Replacing, replacing
 from .tables import LocalTables
 
 STANDARD_OUTPUT = "-"  # in place of a folder, as Soufflé has it
@@ -19,8 +22,13 @@ STANDARD_OUTPUT = "-"  # in place of a folder, as Soufflé has it
 def read_input(directive: Directive, folder: Path, tables: LocalTables) -> None:
     relation = tables.program.relations[directive.relation]
     given = directive.parameters
+    if not is_text(directive):
+        _check(directive)
+        from .formats import read_format
+
+        return read_format(directive, folder, tables)
     standard = given.get("IO") == "stdin"
-    path = folder / given.get("filename", f"{relation.name}.facts")
+    path = folder / filename_of(directive)
     source: Path | BinaryIO = sys.stdin.buffer if standard else path
     rows, count = read_facts(
         source,
@@ -36,30 +44,78 @@ def read_input(directive: Directive, folder: Path, tables: LocalTables) -> None:
     tables.insert(relation.name, rows, count)
 
 
-def write_outputs(program: Program, folder: Path, tables: LocalTables) -> None:
-    for directive in program.directives:
-        if directive.kind == "output":
-            _write(directive, folder, tables)
-        elif directive.kind == "printsize":
-            sys.stdout.write(f"{directive.relation}\t{len(tables.stored[directive.relation].table)}\n")
+def write_outputs(
+    directives: Iterable[Directive], folder: Path, tables: LocalTables, size: Callable[[str], int]
+) -> None:
+    """Files first, all or none of them; then what goes to standard output, in the order of the directives.
+
+    `size` is how many tuples a relation has.
+    """
+    printed = []
+    try:
+        with replacing() as files:
+            for directive in directives:
+                if directive.kind == "printsize" or (directive.kind == "output" and _is_printed(directive, folder)):
+                    printed.append(directive)
+                elif directive.kind == "output":
+                    _write(directive, folder, tables, files)
+    except OSError as error:
+        raise WhenceError(f"{error.filename or folder}: the results cannot be written: {error.strerror}") from None
+    for directive in printed:
+        _print(directive, tables, size)
 
 
-def _write(directive: Directive, folder: Path, tables: LocalTables) -> None:
+def _is_printed(directive: Directive, folder: Path) -> bool:
+    return form_of(directive).startswith("stdout") or str(folder) == STANDARD_OUTPUT
+
+
+def _check(directive: Directive) -> None:
+    if form_of(directive) in ONLY_SPARK:
+        raise WhenceError(f"{directive.origin}: IO={form_of(directive)} needs --engine spark")
+
+
+def _write(directive: Directive, folder: Path, tables: LocalTables, files: Replacing) -> None:
     relation = tables.program.relations[directive.relation]
     given = directive.parameters
-    rows = tables.stored[relation.name].table.rows
-    rest = (relation, tables.program.types, rows, tables.symbols, tables.records)
-    delimiter, headers = given.get("delimiter", "\t"), given.get("headers") == "true"
-    if given.get("IO") == "stdout" or str(folder) == STANDARD_OUTPUT:
-        sys.stdout.write(f"---------------\n{relation.name}\n===============\n")
-        sys.stdout.flush()
-        write_facts(sys.stdout.buffer, *rest, delimiter=delimiter, headers=headers)
-        sys.stdout.write("===============\n")
-        sys.stdout.flush()
+    _check(directive)
+    path = folder / filename_of(directive)
+    os.makedirs(path.parent, exist_ok=True)
+    if not is_text(directive):
+        from .formats import write_format
+
+        with files.open(path) as stream:
+            return write_format(directive, relation, tables, stream)
+    write_facts(
+        path,
+        relation,
+        tables.program.types,
+        tables.stored[relation.name].table.rows,
+        tables.symbols,
+        tables.records,
+        delimiter=given.get("delimiter", "\t"),
+        headers=given.get("headers") == "true",
+        files=files,
+    )
+
+
+def _print(directive: Directive, tables: LocalTables, size: Callable[[str], int]) -> None:
+    relation = tables.program.relations[directive.relation]
+    given = directive.parameters
+    if directive.kind == "printsize" or given.get("IO") == "stdoutprintsize":
+        sys.stdout.write(f"{relation.name}\t{size(relation.name)}\n")
         return
-    path = folder / given.get("filename", f"{relation.name}.csv")
-    try:
-        os.makedirs(path.parent, exist_ok=True)
-        write_facts(path, *rest, delimiter=delimiter, headers=headers)
-    except OSError as error:
-        raise WhenceError(f"{path}: {relation.name} cannot be written there: {error.strerror or error}") from None
+    delimiter = given.get("delimiter", "\t")
+    header = f"{delimiter.join(column.name for column in relation.columns)}\n" if given.get("headers") == "true" else ""
+    sys.stdout.write(f"---------------\n{relation.name}\n{header}===============\n")
+    sys.stdout.flush()
+    write_facts(
+        sys.stdout.buffer,
+        relation,
+        tables.program.types,
+        tables.stored[relation.name].table.rows,
+        tables.symbols,
+        tables.records,
+        delimiter=delimiter,
+    )
+    sys.stdout.write("===============\n")
+    sys.stdout.flush()

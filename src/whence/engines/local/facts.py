@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import BinaryIO, cast
 
 import numpy as np
@@ -35,6 +35,7 @@ from .numerals import IN_FILES, address_of, in_c_locale
 from .order import sorted_rows
 from .reading import BYTE_ORDER_MARK, KINDS, FactsError, LineReader
 from .record_text import Records, texts_of
+from .replacing import Replacing, replacing
 from .symbols import SymbolTable
 from .table import Rows, Words
 
@@ -85,9 +86,13 @@ def write_facts(
     delimiter: str = "\t",
     headers: bool = False,
     sort: bool = True,
+    files: Replacing | None = None,
 ) -> None:
-    """Write rows as lines. A file is replaced at once, when all of it is written; `sort` orders tuples by value."""
-    with _replaced(target) as stream:
+    """Write rows as lines. A file is replaced at once, when all of it is written, or as one of `files`.
+
+    `sort` orders tuples by value.
+    """
+    with _written(target, files) as stream:
         if headers:
             stream.write((delimiter.join(column.name for column in relation.columns) + "\n").encode())
         if relation.arity == 0:
@@ -206,28 +211,13 @@ def _read_nullary(stream: BinaryIO, name: str, relation: Relation, headers: bool
 
 
 @contextmanager
-def _replaced(target: Target) -> Iterator[BinaryIO]:
-    """A stream whose content takes the file's place when it is complete. What is no plain file is written directly."""
+def _written(target: Target, files: Replacing | None) -> Iterator[BinaryIO]:
     if not isinstance(target, str | os.PathLike):
         yield target
         return
-    path = os.path.realpath(target)
     try:
-        if os.path.exists(path) and not os.path.isfile(path):
-            with open(path, "wb") as stream:
-                yield stream
-            return
-        unfinished = f"{path}.{os.getpid()}.tmp"
-        try:
-            with open(unfinished, "wb") as stream:
-                yield stream
-            os.replace(unfinished, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(unfinished)
-            raise
+        with replacing() if files is None else nullcontext(files) as among, among.open(target) as stream:
+            yield stream
     except OSError as error:
-        hint = "-D names the folder of results; it has to exist"
-        raise FactsError(
-            os.fspath(target), 0, 0, f"the file cannot be written: {error.strerror or error}", hint
-        ) from None
+        message = f"the file cannot be written: {error.strerror or error}"
+        raise FactsError(os.fspath(target), 0, 0, message, "-D names the folder of results; it has to exist") from None

@@ -4,22 +4,42 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from whence.errors import WhenceError
-from whence.lang.program import Relation
+from whence.lang.program import Directive, Relation
 
 from .facts import read_facts
+from .forms import IMPLIED
 from .tables import LocalTables
 from .values import ValueMismatch
 
 DTYPES = {"number": "iu", "unsigned": "iu", "float": "iuf"}
 
 
+def load(relation: Relation, source: Any, tables: LocalTables) -> None:
+    """Tuples, the path of a `.facts` file, a NumPy array, or anything that hands out Arrow data."""
+    if isinstance(source, str | os.PathLike):
+        from_file(relation, source, tables)
+    elif hasattr(source, "__arrow_c_stream__"):
+        from_arrow(relation, source, tables)
+    elif hasattr(source, "dtype") and hasattr(source, "shape"):
+        from_array(relation, source, tables)
+    elif hasattr(source, "toArrow"):  # a Spark DataFrame
+        from_arrow(relation, source.toArrow(), tables)
+    else:
+        from_tuples(relation, source, tables)
+
+
 def from_file(relation: Relation, path: str | os.PathLike[str], tables: LocalTables) -> None:
     name = os.fspath(path)
+    if name.endswith(tuple(IMPLIED)):
+        from .formats import read_format
+
+        return read_format(Directive("input", relation.name, {"filename": name}, relation.origin), Path(), tables)
     rows, count = read_facts(path, name, relation, tables.program.types, tables.symbols, tables.records)
     tables.insert(relation.name, rows, count)
 

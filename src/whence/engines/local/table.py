@@ -1,5 +1,7 @@
 """A table: a set of rows of int64 values, appended in the order they were first derived, with derivation counts.
 
+A count takes four bytes and stops at 2^31 - 1.
+
 Row numbers never change, so the tuples of one iteration are a range of rows. The kernel reads the descriptor; Python
 only makes room. Row arrays grow in place, so that growing needs no second copy.
 """
@@ -10,6 +12,8 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 
 import numpy as np
+
+from whence.errors import WhenceError
 
 from .kernel import layout
 from .kernel.layout import (
@@ -36,6 +40,7 @@ Rows = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 
 FIRST_BITS = 4
 FIRST_ROWS = 16
+MOST_ROWS = 1 << 31  # chains of an index are of four bytes a row
 
 
 class Table:
@@ -111,6 +116,8 @@ class Table:
     def _make_room(self) -> None:
         size, capacity, bits = len(self), self._fields[T_CAPACITY], self._fields[T_BITS]
         if size >= capacity:
+            if capacity >= MOST_ROWS:
+                raise WhenceError(f"a relation would have more than {MOST_ROWS:,} tuples, the most that one can have")
             capacity *= 2
             self._rows.grow(capacity * self.arity)
             if self.counted:

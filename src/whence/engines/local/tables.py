@@ -6,7 +6,7 @@ reaches; `advance` makes them the new ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from whence.lang.program import Call, Const, Fact, Program, Record, Rule, Stratum, Term
 from whence.plan.steps import Project, RuleVersion, View
 from whence.plan.text import atom_text
+from whence.tables import Progress
 
 from .assemble import Segment
 from .execute import BUFFER, Buffer, Execution, naming
@@ -23,11 +24,12 @@ from .primitives import primitives
 from .records import RecordTables
 from .strings import ConversionError
 from .symbols import SymbolTable
-from .table import Table, Words
+from .table import Rows, Table, Words
 from .values import Value, ValueMismatch, Values
 
 HANDED_ROWS = 1 << 13
 SAMPLE = 4096
+BLOCK = 1 << 16  # rows that are handed out at once
 
 
 @dataclass
@@ -109,6 +111,10 @@ class LocalTables:
 
     # Evaluation
 
+    def solve(self, stratum: Stratum, progress: Progress) -> bool:
+        """Every stratum is evaluated iteration by iteration."""
+        return False
+
     def begin(self, stratum: Stratum) -> None:
         """Evaluate this stratum from now on; its relations hold their input."""
         self._iteration = 0
@@ -129,6 +135,11 @@ class LocalTables:
                 insert(buffer.address, count, fresh, buffer.weights_address)
         except (ZeroDivisionError, ConversionError) as error:
             raise naming(version.rule)(error) from None
+
+    def add(self, relation: str, rows: Words, count: int, weights: Words) -> None:
+        """Tuples that were derived elsewhere in the iteration that is under way, each in so many ways."""
+        stored = self.stored[relation]
+        stored.table.insert(rows, count, stored.stop, weights)
 
     def advance(self) -> int:
         """End the iteration; its tuples are now the new ones. Returns how many they are."""
@@ -182,6 +193,20 @@ class LocalTables:
 
     # Results
 
+    def rows(self, relation: str) -> int:
+        return len(self.stored[relation].table)
+
+    def nbytes(self, relation: str) -> int:
+        return self.stored[relation].table.nbytes
+
+    def encoded(self, relation: str) -> Iterator[tuple[Rows, Words, Words]]:
+        """Blocks of rows with their iterations and counts; not to be kept while the table grows."""
+        table = self.stored[relation].table
+        iterations = self.iterations(relation)
+        for start in range(0, len(table), BLOCK):
+            block = slice(start, start + BLOCK)
+            yield table.rows[block], iterations[block], table.counts[block].astype(np.int64)
+
     def has(self, relation: str, row: tuple[Value, ...]) -> bool:
         """Whether a tuple is there. Symbols that no tuple has are not kept."""
         columns = self.program.relations[relation].columns
@@ -195,16 +220,36 @@ class LocalTables:
                 return False
         return bool(self.stored[relation].table.locate(codes, 1)[0] >= 0)
 
+    def to_arrow(self, relation: str, annotated: bool) -> Any:
+        from .arrow import table_of
+
+        return table_of(self, self.program.relations[relation], annotated)
+
+    def to_spark(self, relation: str, annotated: bool) -> Any:
+        """On the Spark session that is running, or a new one."""
+        from whence.engines.spark.transfer import natural_frame
+
+        return natural_frame(self, self.program.relations[relation], annotated)
+
+    def forget(self, relation: str) -> None:
+        """Empties a relation."""
+        self.stored[relation] = Stored(Table(self.kernel, self.program.relations[relation].arity, self.counts))
+
     def drop_derived(self) -> None:
-        """Back to the input."""
-        for name, stored in self.stored.items():
+        """Back to the input, wherever an evaluation stopped."""
+        self._executions.clear()
+        for name, stored in list(self.stored.items()):
             table = stored.table
-            given = len(table)
-            if stored.marks:
-                derived = [start for number, start in stored.marks if number > 0]
-                given = derived[0] if derived else given
-            self.stored[name] = Stored(Table(self.kernel, table.arity, self.counts))
-            self.insert(name, table.rows[:given].reshape(-1).copy(), given)
+            derived = [start for number, start in stored.marks if number > 0]
+            given = derived[0] if derived else stored.stop  # what lies behind is of an iteration that did not end
+            stored.old, stored.stop = 0, given
+            if given == len(table):
+                table.indexes.clear()  # one may have been growing
+            else:
+                stored.table = Table(self.kernel, table.arity, self.counts)
+                stored.marks.clear()
+                stored.distinct.clear()
+                self.insert(name, table.rows[:given].reshape(-1).copy(), given)
 
     def iterations(self, relation: str) -> Words:
         """The iteration of each row."""

@@ -9,6 +9,10 @@ growing table needs no new code.
 T_ROWS, T_ARITY, T_SIZE, T_CAPACITY, T_COUNTS, T_SLOTS, T_BITS = range(7)
 TABLE_WORDS = 7
 
+# A tuple's count of derivations takes four bytes, a weight on its way there eight. What is more stays at these.
+MOST_DERIVATIONS = 2**31 - 1
+MOST_WEIGHT = 2**63 - 1
+
 # An index: SLOTS maps a key to the newest row that has it, NEXT chains to older ones (-1 ends). Newest first means
 # that the rows of one iteration, or all before it, are a stretch of the chain.
 X_SLOTS, X_BITS, X_NEXT, X_KEYS, X_INDEXED, X_COLUMN_COUNT, X_COLUMNS = range(7)
@@ -40,7 +44,7 @@ CHUNK = 512
     ABSENT,  # view, list of register (all columns), live
     SEEK,  # view, list of key register, live: some row has the key
     MISS,  # view, list of key register, live: no row has the key
-    WEIGH,  # view, list of key register, weight register, live: multiply by the number of rows
+    WEIGH,  # view, list of key register, weight register, two to remember in, live: multiply by the number of rows
     UNARY,  # operation, to, a
     BINARY,  # operation, to, a, b
     UNPACK,  # view, a, list of column, list of register, live: the fields of a record, dropping nil

@@ -160,11 +160,16 @@ def probe(code, p, views, registers, level, above):
         if cursor == 0 and chain == -2:
             find_all(heads, view, False, code, keys + 1, code[keys], registers, parents)
             chain = -1
+            last = -1
+            below = -1
             for i in range(parents):
                 r = heads[i]
-                while r >= high:
-                    r = following[r]
-                heads[i] = r if r >= low else -1
+                if r != last:  # else the same key, which may have a long chain
+                    last = r
+                    while r >= high:
+                        r = following[r]
+                    below = r if r >= low else -1
+                heads[i] = below
             chain = heads[0] if parents > 0 else -1
         while count < CHUNK:
             if chain < low:
@@ -214,27 +219,51 @@ def in_view(flags, view, whole, wanted, code, keys, width, registers, count):
 
 
 @kernel
-def weigh(flags, view, code, keys, width, weights, registers, count):
-    """Multiply each weight by the number of rows of the view that have the key."""
+def times(weight, matches):
+    if weight < MOST_DERIVATIONS and matches < MOST_DERIVATIONS:
+        return weight * matches
+    return MOST_WEIGHT if matches > 0 and weight > MOST_WEIGHT // matches else weight * matches
+
+
+@kernel
+def weigh(flags, view, code, keys, width, registers, count):
+    """Multiply each weight by the number of rows of the view that have the key; return how many rows were met.
+
+    A key that comes again in the chunk is not counted again, as its chain may be long: its newest row is remembered.
+    """
+    weights = words(registers + code[keys + width] * (CHUNK * 8))
+    heads = words(registers + code[keys + width + 1] * (CHUNK * 8))
+    lengths = words(registers + code[keys + width + 2] * (CHUNK * 8))
     low = view[V_LOW]
     high = view[V_HIGH]
     if width == 0:
         for i in range(count):
-            weights[i] *= max(high - low, 0)
+            weights[i] = times(weights[i], max(high - low, 0))
             flags[i] = 1 if high > low else 0
-        return
+        return 0
     find_all(flags, view, False, code, keys, width, registers, count)
     following = halves(words(view[V_INDEX])[X_NEXT])
+    for i in range(CHUNK):
+        heads[i] = -1
+        lengths[i] = 0
+    met = 0
     for i in range(count):
         r = flags[i]
-        while r >= high:
-            r = following[r]
-        matches = 0
-        while r >= low and r >= 0:
-            matches += 1
-            r = following[r]
-        weights[i] *= matches
-        flags[i] = 1 if matches > 0 else 0
+        memory = r & (CHUNK - 1)
+        if r != heads[memory]:
+            heads[memory] = r
+            matches = 0
+            while r >= high:
+                r = following[r]
+                met += 1
+            while r >= low and r >= 0:
+                matches += 1
+                r = following[r]
+            lengths[memory] = matches
+            met += matches
+        weights[i] = times(weights[i], lengths[memory])
+        flags[i] = 1 if lengths[memory] > 0 else 0
+    return met
 
 
 @kernel
@@ -349,9 +378,8 @@ def evaluate(code_address, views, registers, state_address, flags_address, out_a
                 width = code[p + 2]
                 live = p + 3 + width
                 if instruction == WEIGH:
-                    weight_register = words(registers + code[live] * (CHUNK * 8))
-                    weigh(flags, view, code, p + 3, width, weight_register, registers, count)
-                    live += 1
+                    budget -= weigh(flags, view, code, p + 3, width, registers, count) // CHUNK
+                    live += 3
                 else:
                     whole = instruction == TEST or instruction == ABSENT
                     wanted = instruction == TEST or instruction == SEEK

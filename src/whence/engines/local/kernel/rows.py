@@ -45,7 +45,8 @@ def insert(table_address, buffer_address, start, count, weights_address, fresh, 
     """Insert rows `start` to `count` of the buffer; return how many were taken before the table was full.
 
     A row that is new gets its weight as its count of derivations; one that is already there gains it if it is
-    of this iteration, that is, at or after row `fresh`. Rows found or made are reported in `found` if that is set.
+    of this iteration, that is, at or after row `fresh`; no count exceeds MOST_DERIVATIONS. Rows found or made are
+    reported in `found` if that is set.
     """
     table = words(table_address)
     arity = table[T_ARITY]
@@ -101,9 +102,10 @@ def insert(table_address, buffer_address, start, count, weights_address, fresh, 
                 for c in range(arity):
                     rows[row * arity + c] = buffer[i * arity + c]
                 if keeps_counts:
-                    counts[row] = weights[i] if weighted else 1
+                    counts[row] = min(weights[i], MOST_DERIVATIONS) if weighted else 1
             elif keeps_counts and row >= fresh:
-                counts[row] += weights[i] if weighted else 1
+                more = min(weights[i], MOST_DERIVATIONS) if weighted else 1
+                counts[row] = min(counts[row] + more, MOST_DERIVATIONS)
             if found_address != 0:
                 found[i] = row
         block = stop
