@@ -200,9 +200,9 @@ def test_a_relation_is_both_input_and_derived() -> None:
 
 def test_symbols_do_not_grow_by_being_asked_for(closure: whence.Session) -> None:
     session = whence.open(text='.decl s(x: symbol)\ns("a").')
-    before = len(session._tables.symbols)
+    before = len(session.engine.tables.symbols)
     assert ("b",) not in session["s"]
-    assert len(session._tables.symbols) == before
+    assert len(session.engine.tables.symbols) == before
 
 
 def test_warnings_reach_the_caller() -> None:

@@ -1,39 +1,60 @@
-"""The tuples of a relation, as Python, Arrow, pandas or Polars values."""
+"""The tuples of a relation, as Python, Arrow, pandas, Polars or Spark values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from whence.errors import WhenceError
 from whence.lang.program import Relation
 
 if TYPE_CHECKING:
-    from whence.engines.local.tables import LocalTables
+    from pyspark.sql import DataFrame
 
-BLOCK = 1 << 16  # tuples that are made Python values at once
+    from whence.engines.local.table import Rows, Words
+    from whence.engines.local.values import Value, Values
+
+
+class Holder(Protocol):
+    """Where the tuples of all relations are, whichever engine holds them."""
+
+    @property
+    def values(self) -> Values: ...
+
+    @property
+    def counts(self) -> bool: ...
+
+    def rows(self, relation: str) -> int: ...
+
+    def has(self, relation: str, row: tuple[Value, ...]) -> bool: ...
+
+    def encoded(self, relation: str) -> Iterator[tuple[Rows, Words, Words]]: ...
+
+    def nbytes(self, relation: str) -> int: ...
+
+    def to_arrow(self, relation: str, annotated: bool) -> Any: ...
+
+    def to_spark(self, relation: str, annotated: bool) -> DataFrame: ...
 
 
 class Result:
     """A relation's tuples as they are now: `len`, `in`, iteration, `to_arrow()` and the like."""
 
-    def __init__(self, relation: Relation, tables: LocalTables) -> None:
+    def __init__(self, relation: Relation, holder: Holder) -> None:
         self.relation = relation
-        self._tables = tables
-        self._stored = tables.stored[relation.name]
+        self._holder = holder
 
     def __len__(self) -> int:
-        return len(self._stored.table)
+        return self._holder.rows(self.relation.name)
 
     def __contains__(self, row: object) -> bool:
         if not isinstance(row, tuple) or len(row) != self.relation.arity:
             return False
-        return self._tables.has(self.relation.name, row)
+        return self._holder.has(self.relation.name, row)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        size = len(self)
-        for start in range(0, size, BLOCK):
-            yield from self._block(start, min(start + BLOCK, size))
+        for rows, _, _ in self._holder.encoded(self.relation.name):
+            yield from self._decoded(rows)
 
     def __repr__(self) -> str:
         columns = ", ".join(f"{c.name}: {c.type}" for c in self.relation.columns)
@@ -43,41 +64,49 @@ class Result:
         """The tuples; `annotated`, each as (tuple, iteration that first derives it, number of derivations there)."""
         if not annotated:
             return iter(self)
-        if not self._tables.counts:
-            raise WhenceError("derivations were not counted: open the session with counts=True")
-        iterations = self._tables.iterations(self.relation.name).tolist()
-        return zip(self, iterations, self._stored.table.counts.tolist(), strict=True)
+        self._must_be_counted()
+        return (
+            annotated_tuple
+            for rows, iterations, counts in self._holder.encoded(self.relation.name)
+            for annotated_tuple in zip(self._decoded(rows), iterations.tolist(), counts.tolist(), strict=True)
+        )
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the relation takes, with its hash set and its indexes; symbols are shared and not counted."""
-        return self._stored.table.nbytes
+        """Bytes that the relation takes in this process, with its hash set and its indexes; symbols are shared and not
+        counted."""
+        return self._holder.nbytes(self.relation.name)
 
-    def to_arrow(self) -> Any:
-        """A `pyarrow.Table`; symbols are strings, records are texts such as `[1, nil]`."""
-        import pyarrow
+    def to_arrow(self, annotated: bool = False) -> Any:
+        """A `pyarrow.Table`; symbols are strings, records are texts such as `[1, nil]`. `annotated` adds the columns
+        `iteration` and `count`."""
+        if annotated:
+            self._must_be_counted()
+        return self._holder.to_arrow(self.relation.name, annotated)
 
-        from whence.engines.local.arrow import columns_of, schema
-
-        columns = columns_of(self._tables, self.relation, self._stored.table.rows)
-        return pyarrow.Table.from_arrays(columns, schema=schema(self.relation))
-
-    def to_pandas(self) -> Any:
+    def to_pandas(self, annotated: bool = False) -> Any:
         _needed("pandas")
-        return self.to_arrow().to_pandas()
+        return self.to_arrow(annotated).to_pandas()
 
-    def to_polars(self) -> Any:
-        return _needed("polars").from_arrow(self.to_arrow())
+    def to_polars(self, annotated: bool = False) -> Any:
+        return _needed("polars").from_arrow(self.to_arrow(annotated))
 
-    def _columns(self, start: int, stop: int) -> list[list[Any]]:
-        rows = self._stored.table.rows[start:stop]
-        decode = self._tables.values.decode
-        return [decode(rows[:, i], column.type, column.kind) for i, column in enumerate(self.relation.columns)]
+    def to_spark(self, annotated: bool = False) -> DataFrame:
+        """A DataFrame with the relation's column names; what is on Spark already is not collected."""
+        if annotated:
+            self._must_be_counted()
+        return self._holder.to_spark(self.relation.name, annotated)
 
-    def _block(self, start: int, stop: int) -> Iterator[tuple[Any, ...]]:
+    def _must_be_counted(self) -> None:
+        if not self._holder.counts:
+            raise WhenceError("derivations were not counted: open the session with counts=True")
+
+    def _decoded(self, rows: Rows) -> Iterator[tuple[Any, ...]]:
         if not self.relation.columns:
-            return iter([()] * (stop - start))
-        return zip(*self._columns(start, stop), strict=True)
+            return iter([()] * len(rows))
+        decode = self._holder.values.decode
+        columns = [decode(rows[:, i], column.type, column.kind) for i, column in enumerate(self.relation.columns)]
+        return zip(*columns, strict=True)
 
 
 def _needed(module: str) -> Any:

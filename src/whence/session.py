@@ -4,17 +4,54 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from whence.errors import WhenceError
 from whence.lang import Diagnostic, Program, compile_text, load
-from whence.maintain import Progress, bootstrap
 from whence.plan import Statistics
-from whence.results import Result
+from whence.results import Holder, Result
+from whence.tables import Progress
 
-ENGINES = ("local",)
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from whence.engines.spark.options import Options
+    from whence.store import Epoch, Writer
+
+Warn = Callable[[Diagnostic | str], None]
+ENGINES = ("local", "spark")
+
+
+class Tables(Holder, Statistics, Protocol):
+    """The relations of a session, as whoever reads results or makes plans sees them."""
+
+
+class Engine(Protocol):
+    """What evaluates a session's program."""
+
+    @property
+    def tables(self) -> Tables: ...
+
+    @property
+    def bad_rows(self) -> Mapping[str, int]: ...
+
+    def load(self, relation: str, source: Any) -> None: ...
+
+    def read_inputs(self, folder: Path) -> None: ...
+
+    def run(self, progress: Progress | None) -> None: ...
+
+    def drop_derived(self) -> None: ...
+
+    def on_tick(self, tick: Callable[[], None]) -> None: ...
+
+    def write_outputs(self, folder: Path) -> None: ...
+
+    def store(self, relation: str, writer: Writer) -> None: ...
+
+    def close(self) -> None: ...
 
 
 def open(
@@ -23,40 +60,68 @@ def open(
     text: str | None = None,
     engine: str = "local",
     counts: bool = True,
-    warn: Callable[[Diagnostic | str], None] | None = None,
+    spark: SparkSession | None = None,
+    options: Options | None = None,
+    warn: Warn | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> Session:
     """Opens a session on a program: the path of a `.dl` file, a `Program`, or `text`.
 
+    `engine="spark"` evaluates on `spark`, else on the session that is running, else on a new one; `options` say how.
     `counts=False` leaves out the number of derivations of each tuple, which results do not need but maintaining and
-    explaining them do. `warn` hears warnings about the program and its evaluation, `announce` what takes a while.
+    explaining them do; only the local engine can. `warn` hears warnings about the program and its evaluation,
+    `announce` what takes a while.
     """
     if (program is None) == (text is None):
         raise WhenceError("give the path of a program, or its text: whence.open('a.dl') or whence.open(text='…')")
     if engine not in ENGINES:
         raise WhenceError(f"there is no engine {engine!r}; the engines are: {', '.join(ENGINES)}")
+    heard = warn or (lambda message: None)
+    if engine == "local":
+        if spark is not None or options is not None:
+            raise WhenceError("a Spark session and its options are for engine='spark'")
+        compiled = _compiled(program, text, warn)
+        from whence.engines.local.engine import LocalEngine
+
+        return Session(compiled, LocalEngine(compiled, counts, heard, announce), _text_of(program, text))
+    if not counts:
+        raise WhenceError("counts=False is for engine='local'")
+    from whence.engines.spark.cluster import prepared
+    from whence.engines.spark.options import Options
+
+    options = options or Options()
+    with prepared(spark, options.setting) as cluster:  # Spark is imported while the program is compiled
+        compiled = _compiled(program, text, warn)
+        from whence.engines.spark.engine import SparkEngine
+
+        return Session(compiled, SparkEngine(compiled, cluster, options, heard, announce), _text_of(program, text))
+
+
+def _compiled(program: str | os.PathLike[str] | Program | None, text: str | None, warn: Warn | None) -> Program:
     if text is not None:
-        program = compile_text(text, warn=warn)
-    elif not isinstance(program, Program):
-        assert program is not None
-        program = load(program, warn=warn)
-    return Session(program, counts, warn, announce)
+        return compile_text(text, warn=warn)
+    if isinstance(program, Program):
+        return program
+    assert program is not None
+    return load(program, warn=warn)
+
+
+def _text_of(program: str | os.PathLike[str] | Program | None, text: str | None) -> tuple[str, str] | None:
+    """The text that was compiled, and the name of its file."""
+    if text is not None:
+        return text, "<program>"
+    if program is None or isinstance(program, Program):
+        return None
+    return Path(program).read_text(encoding="utf-8-sig"), os.fspath(program)
 
 
 class Session:
     """`s["path"]` is a relation: the tuples that were put in and, after `run`, those that follow from them."""
 
-    def __init__(
-        self,
-        program: Program,
-        counts: bool = True,
-        warn: Callable[[Diagnostic | str], None] | None = None,
-        announce: Callable[[str], None] | None = None,
-    ) -> None:
-        from whence.engines.local.tables import LocalTables
-
+    def __init__(self, program: Program, engine: Engine, text: tuple[str, str] | None = None) -> None:
         self.program = program
-        self._tables = LocalTables(program, counts, warn or (lambda message: None), announce)
+        self.engine = engine
+        self._text = text
         self._evaluated = False
 
     def __repr__(self) -> str:
@@ -65,35 +130,38 @@ class Session:
 
     def __getitem__(self, relation: str) -> Result:
         self._check(relation)
-        return Result(self.program.relations[relation], self._tables)
+        return Result(self.program.relations[relation], self.engine.tables)
 
     def __iter__(self) -> Iterator[str]:
         """The names of the relations."""
         return iter(self.program.relations)
 
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def load(self, **relations: Any) -> None:
         """Adds input tuples, by relation: a list of tuples, a `.facts` file, a NumPy array, an Arrow, pandas or
-        Polars table."""
+        Polars table, a Spark DataFrame."""
         for relation in relations:
             self._check(relation)
         self._reopen()
         for relation, source in relations.items():
-            self._load(relation, source)
+            self.engine.load(relation, source)
 
     def read_inputs(self, folder: str | os.PathLike[str] = ".") -> None:
         """Reads what the `.input` directives name; relative file names are in `folder`."""
-        from whence.engines.local.directives import read_input
-
         self._reopen()
-        for directive in self.program.directives_of("input"):
-            read_input(directive, Path(folder), self._tables)
+        self.engine.read_inputs(Path(folder))
 
     def run(self, progress: Progress | None = None) -> None:
         """Evaluates the rules. If it is interrupted, the session has its input only."""
         self._reopen()
         self._evaluated = True
         try:
-            bootstrap(self.program, self._tables, progress)
+            self.engine.run(progress)
         except BaseException:
             self._reopen()
             raise
@@ -101,17 +169,41 @@ class Session:
     @property
     def statistics(self) -> Statistics:
         """What the planner knows of the relations."""
-        return self._tables
+        return self.engine.tables
+
+    @property
+    def bad_rows(self) -> Mapping[str, int]:
+        """By relation, how many input rows did not fit and were left out."""
+        return self.engine.bad_rows
 
     def on_tick(self, tick: Callable[[], None]) -> None:
         """Calls `tick` every now and then while the rules are evaluated."""
-        self._tables.tick = tick
+        self.engine.on_tick(tick)
 
     def write_outputs(self, folder: str | os.PathLike[str] = ".") -> None:
         """Writes what the `.output` and `.printsize` directives name; relative file names are in `folder`."""
-        from whence.engines.local.directives import write_outputs
+        self.engine.write_outputs(Path(folder))
 
-        write_outputs(self.program, Path(folder), self._tables)
+    def save(self, folder: str | os.PathLike[str], seconds: float | None = None) -> Epoch:
+        """Writes the state, all relations with iterations and counts, as a new epoch of the store in a folder."""
+        from whence.store import Store
+        from whence.store.directory import MANIFEST
+
+        if self._text is None:
+            raise WhenceError("a state holds its program's text: open the session on a file or a text to save it")
+        if not self._evaluated:
+            raise WhenceError("there is no state yet: run the session before it is saved")
+        text, file = self._text
+        exists = (Path(folder) / MANIFEST).exists()
+        store = Store.open(folder) if exists else Store.create(folder)
+        with store.commit(text, file, program=self.program, strategy="bootstrap", seconds=seconds) as writer:
+            for relation in self.program.relations:
+                self.engine.store(relation, writer)
+        return store.latest
+
+    def close(self) -> None:
+        """Gives up what the engine holds; a Spark session that was started for this one is stopped."""
+        self.engine.close()
 
     def _check(self, relation: str) -> None:
         if relation not in self.program.relations:
@@ -121,18 +213,5 @@ class Session:
 
     def _reopen(self) -> None:
         if self._evaluated:
-            self._tables.drop_derived()
+            self.engine.drop_derived()
             self._evaluated = False
-
-    def _load(self, name: str, source: Any) -> None:
-        from whence.engines.local import loading
-
-        relation = self.program.relations[name]
-        if isinstance(source, str | os.PathLike):
-            loading.from_file(relation, source, self._tables)
-        elif hasattr(source, "__arrow_c_stream__"):
-            loading.from_arrow(relation, source, self._tables)
-        elif hasattr(source, "dtype") and hasattr(source, "shape"):
-            loading.from_array(relation, source, self._tables)
-        else:
-            loading.from_tuples(relation, source, self._tables)

@@ -25,13 +25,13 @@ def plan(options: argparse.Namespace) -> int:
     from whence.lang import load
     from whence.plan import Assumed, Statistics, describe, first_versions, later_versions, planned
 
-    console = Console(quiet=False)
+    console = Console(quiet=False, verbose=False)
     program = load(options.program, warn=console.warn)
     statistics: Statistics = Assumed()
     if options.facts is not None:
         from whence.session import open as open_session
 
-        session = open_session(program, engine=options.engine, warn=console.warn, announce=console.announce)
+        session = open_session(program, warn=console.warn, announce=console.announce)
         session.read_inputs(options.facts)
         with console.progress(session) as progress:
             session.run(progress)

@@ -1,6 +1,5 @@
 """How results come to be and stay current. So far: Bootstrap."""
 
-from whence.maintain.bootstrap import bootstrap
-from whence.maintain.progress import Progress, Silent
+from whence.maintain.bootstrap import bootstrap, evaluate
 
-__all__ = ["Progress", "Silent", "bootstrap"]
+__all__ = ["bootstrap", "evaluate"]

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from whence.lang.program import Program, Stratum
-from whence.maintain.progress import Progress, Silent
 from whence.plan import RuleVersion, View, first_versions, later_versions, planned
-from whence.tables import Tables
+from whence.tables import Lost, Progress, Silent, Tables
+
+ATTEMPTS = 4  # at a stratum, when machines are lost
 
 
 def bootstrap(program: Program, tables: Tables, progress: Progress | None = None) -> None:
@@ -19,13 +20,24 @@ def bootstrap(program: Program, tables: Tables, progress: Progress | None = None
     limits = {d.relation: int(d.parameters["n"]) for d in program.directives_of("limitsize")}
     strata = [stratum for stratum in program.strata if stratum.rules]
     for number, stratum in enumerate(strata, 1):
-        progress.stratum(number, len(strata), stratum)
-        tables.begin(stratum)
-        _evaluate(stratum, tables, limits, progress)
-        tables.end()
+        for attempt in range(1, ATTEMPTS + 1):
+            progress.stratum(number, len(strata), stratum)
+            try:
+                if not tables.solve(stratum, progress):
+                    tables.begin(stratum)
+                    evaluate(stratum, tables, limits, progress)
+                    tables.end()
+                break
+            except Lost:
+                if attempt == ATTEMPTS:
+                    raise
 
 
-def _evaluate(stratum: Stratum, tables: Tables, limits: Mapping[str, int], progress: Progress) -> None:
+def evaluate(
+    stratum: Stratum, tables: Tables, limits: Mapping[str, int] | None = None, progress: Progress | None = None
+) -> None:
+    """The iterations of a stratum that was begun, until one derives nothing new."""
+    limits, progress = limits or {}, progress or Silent()
     for version in first_versions(stratum):
         tables.derive(planned(version, tables))
     new = tables.advance()

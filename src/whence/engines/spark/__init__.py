@@ -1,0 +1,1 @@
+"""The Spark engine: relations as DataFrames, strata placed where they run best."""

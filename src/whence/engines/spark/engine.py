@@ -1,0 +1,139 @@
+"""The Spark engine behind a session: sources, tables and sinks on Spark, small things in this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from whence.engines.local import loading
+from whence.engines.local.directives import read_input as read_here
+from whence.engines.local.directives import write_outputs as write_here
+from whence.engines.local.forms import is_text
+from whence.lang.program import Directive, Program
+from whence.maintain import bootstrap
+from whence.store import Writer
+from whence.tables import Progress
+
+from . import sinks, sources
+from .cluster import Cluster
+from .failures import told
+from .options import Options
+from .tables import SparkTables
+
+SMALL_FILE = 1 << 25  # bytes of a text that is read here rather than by Spark
+
+
+class SparkEngine:
+    def __init__(
+        self,
+        program: Program,
+        cluster: Cluster,
+        options: Options,
+        warn: Callable[[str], None],
+        announce: Callable[[str], None] | None,
+    ) -> None:
+        self.program = program
+        self.cluster = cluster
+        self.options = options
+        self.warn = warn
+        self.tables = SparkTables(program, cluster, options, warn, announce)
+        self.bad_rows: dict[str, int] = {}  # by relation: those that were left out
+
+    def load(self, relation: str, source: Any) -> None:
+        declared = self.program.relations[relation]
+        if isinstance(source, DataFrame):
+            given = sources.from_frame(source, declared, self.program, self.options.bad_rows, self.options.quarantine)
+            self._give(relation, given)
+        elif isinstance(source, str | os.PathLike):
+            path = os.path.abspath(source) if "://" not in str(source) else str(source)
+            self._read(Directive("input", relation, {"filename": str(path)}, declared.origin), Path())
+        else:
+            loading.load(declared, source, self.tables.local)
+
+    def read_inputs(self, folder: Path) -> None:
+        for directive in self.program.directives_of("input"):
+            self._read(directive, folder)
+
+    def _read(self, directive: Directive, folder: Path) -> None:
+        if self.options.bad_rows == "fail" and _is_small(directive, folder):
+            read_here(directive, folder, self.tables.local)
+            return
+        relation = self.program.relations[directive.relation]
+        given = sources.read_input(
+            directive,
+            relation,
+            self.program,
+            folder,
+            self.cluster.session(),
+            self.options.bad_rows,
+            self.options.quarantine,
+        )
+        self._give(relation.name, given)
+
+    def _give(self, relation: str, given: sources.Given) -> None:
+        if given.bad:
+            self.bad_rows[relation] = self.bad_rows.get(relation, 0) + given.bad
+            done = "left out" if self.options.bad_rows == "skip" else f"put into {self.options.quarantine}"
+            self.warn(f"{relation}: {given.bad:,} rows that do not fit were {done}")
+        self.tables.give(relation, given.frame, given.rows)
+
+    def run(self, progress: Progress | None) -> None:
+        self.tables.settle()
+        bootstrap(self.program, self.tables, progress)
+
+    def drop_derived(self) -> None:
+        self.tables.drop_derived()
+
+    def on_tick(self, tick: Callable[[], None]) -> None:
+        self.tables.local.tick = tick
+
+    def write_outputs(self, folder: Path) -> None:
+        """What Spark writes first; then what is written here, all of it or nothing."""
+        here = []
+        for directive in self.program.directives:
+            if directive.kind == "output" and not self._is_written_here(directive):
+                relation = self.program.relations[directive.relation]
+                frame = self.tables.frame(relation.name).frame
+                sinks.write_output(directive, relation, self.program, frame, folder)
+            elif directive.kind == "output":
+                here.append(directive)
+                self.tables.here(directive.relation)
+            elif directive.kind == "printsize":
+                here.append(directive)
+        write_here(here, folder, self.tables.local, self.tables.rows)
+
+    def _is_written_here(self, directive: Directive) -> bool:
+        return is_text(directive) and (
+            self.tables.lives_here(directive.relation)
+            or self.tables.rows(directive.relation) <= self.options.driver_rows
+        )
+
+    def store(self, relation: str, writer: Writer) -> None:
+        if self.tables.lives_here(relation):
+            writer.write(relation, self.tables.to_arrow(relation, annotated=True))
+            return
+        frame = self.tables.to_spark(relation, annotated=True).toDF(*writer.schemas[relation].fields)
+        with told():
+            frame.write.parquet(str(writer.staging(relation)))
+        writer.adopt(relation)
+
+    def close(self) -> None:
+        self.tables.close()
+        self.cluster.stop()
+
+
+def _is_small(directive: Directive, folder: Path) -> bool:
+    """Whether it is a text on this machine's disk, or standard input, that is not worth a job."""
+    if not is_text(directive):
+        return False
+    name = directive.parameters.get("filename", f"{directive.relation}.facts")
+    if directive.parameters.get("IO") == "stdin":
+        return True
+    if "://" in name or "://" in str(folder):
+        return False
+    path = folder / name
+    return not path.exists() or (path.is_file() and path.stat().st_size <= SMALL_FILE)

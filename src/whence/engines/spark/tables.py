@@ -1,0 +1,357 @@
+"""The Spark engine's tables: each relation lives in the driver's process or as a frame, and is copied when the other
+side reads it. A stratum is placed when it begins, by the sizes that its input then has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from whence.engines.local.arrow import schema as natural_arrow_schema
+from whence.engines.local.table import Rows, Words
+from whence.engines.local.tables import LocalTables
+from whence.engines.local.values import Value, ValueMismatch, Values
+from whence.lang.program import Program, Stratum
+from whence.plan import RuleVersion, View, first_versions, planned
+from whence.tables import Progress
+
+from .batches import arrays_of, rows_of, typed
+from .cluster import Cluster
+from .columns import COUNT, ITERATION, carried_names, carried_schema, natural
+from .decomposed import decomposed, recursive_rules
+from .exchanged import Exchange
+from .failures import told
+from .joining import STAMP, Joining, Viewed
+from .options import Options
+from .placement import Placement, place, reads
+from .transfer import arrow_schema, blocks, from_spark, is_local, to_spark
+
+TASKS_A_CORE = 4  # of a decomposed stratum, whose parts are not equally large
+
+
+@dataclass
+class Sizes:
+    """What the planner asks of relations that are frames; keys are counted once, approximately."""
+
+    tables: SparkTables
+    known: dict[tuple[str, tuple[int, ...]], float] = field(default_factory=dict)
+
+    def size(self, relation: str, view: View) -> float:
+        return self.tables.view(relation, view).rows
+
+    def distinct(self, relation: str, columns: tuple[int, ...]) -> float:
+        viewed = self.tables.view(relation, View.ALL)
+        arity = self.tables.program.relations[relation].arity
+        if len(columns) == arity or not viewed.rows:
+            return viewed.rows
+        if self.tables.is_growing(relation):
+            return float(viewed.rows ** (len(columns) / arity))
+        key = (relation, columns)
+        if key not in self.known:
+            counted = F.approx_count_distinct(F.struct(*(f"c{column}" for column in columns)))
+            with told():
+                self.known[key] = float(viewed.frame.agg(counted).first()[0])  # type: ignore[index]
+        return max(1.0, self.known[key])
+
+
+class SparkTables:
+    def __init__(
+        self,
+        program: Program,
+        cluster: Cluster,
+        options: Options,
+        warn: Callable[[str], None] = lambda message: None,
+        announce: Callable[[str], None] | None = None,
+    ) -> None:
+        self.program = program
+        self.local = LocalTables(program, True, warn, announce)
+        self.options = options
+        self.placements: dict[tuple[str, ...], Placement] = {}
+        self._cluster = cluster
+        self._engine_session: SparkSession | None = None
+        self._given: dict[str, list[Viewed]] = {}  # input that was read by Spark, carried, not annotated
+        self._frames: dict[str, Viewed] = {}  # relations that live on Spark, carried and annotated
+        self._copies: dict[str, Viewed] = {}  # on Spark, of relations that live here
+        self._copied: set[str] = set()  # relations that live on Spark and were copied here
+        self._exchange: Exchange | None = None
+        self._sizes = Sizes(self)
+        self._kept: list[DataFrame] = []
+
+    @property
+    def spark(self) -> SparkSession:
+        """A session of our own, so that what we set does not touch the user's."""
+        if self._engine_session is None:
+            session = self._cluster.session().newSession()
+            session.conf.set("spark.sql.adaptive.enabled", "false")
+            session.conf.set("spark.sql.ansi.enabled", "false")
+            session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+            session.conf.set("spark.sql.shuffle.partitions", str(self.partitions_for(0)))
+            self._engine_session = session
+        return self._engine_session
+
+    counts = True
+
+    # Input
+
+    def give(self, relation: str, frame: DataFrame, rows: int) -> None:
+        """Input tuples that are on Spark, carried."""
+        self._given.setdefault(relation, []).append(Viewed(frame, rows))
+
+    def settle(self) -> None:
+        """Gives every relation one home: small input comes here, large input stays on Spark."""
+        for name, given in self._given.items():
+            relation = self.program.relations[name]
+            total = sum(viewed.rows for viewed in given)
+            if total <= self.options.driver_rows and self.options.placement in (None, "driver"):
+                for viewed in given:
+                    self._insert(name, viewed)
+                continue
+            frames = [viewed.frame for viewed in given]
+            if len(self.local.stored[name].table):
+                here = to_spark(self.local, relation, self.spark)
+                frames.append(here.select(*carried_names(relation.arity)))
+            together = frames[0]
+            for frame in frames[1:]:
+                together = together.unionAll(frame)
+            annotation = (F.lit(0).alias(ITERATION), F.lit(1).cast("bigint").alias(COUNT))
+            self._frames[name] = self._persisted(together.distinct().select("*", *annotation))
+        self._given.clear()
+
+    def _insert(self, name: str, viewed: Viewed) -> None:
+        relation = self.program.relations[name]
+        with told():
+            for batch in from_spark(viewed.frame, viewed.rows):
+                columns = batch.columns[: relation.arity]
+                rows = rows_of(self.local, typed(relation), columns, batch.num_rows)
+                self.local.insert(name, rows.reshape(-1), len(rows))
+
+    def drop_derived(self) -> None:
+        derived = {name for stratum in self.program.strata if stratum.rules for name in stratum.relations}
+        for name in derived & self._frames.keys():
+            frame = self._frames.pop(name).frame
+            given = frame.where(F.col(ITERATION) == 0).select(*carried_names(self.program.relations[name].arity))
+            with told():
+                rows = given.count()
+            if rows:
+                self.give(name, given, rows)
+        self.local.drop_derived()
+        for name in self._copied:  # a copy is not input
+            self.local.forget(name)
+        self._copies.clear()
+        self._copied.clear()
+        self._sizes.known.clear()
+
+    # Where relations are
+
+    def rows(self, name: str) -> int:
+        """How many tuples a relation has so far."""
+        return self._frames[name].rows if name in self._frames else len(self.local.stored[name].table)
+
+    def lives_here(self, name: str) -> bool:
+        return name not in self._frames
+
+    def here(self, name: str) -> None:
+        """Makes the tuples of a relation readable in this process."""
+        if name in self._frames and name not in self._copied:
+            self.local.forget(name)
+            self._insert(name, self._frames[name])
+            self._copied.add(name)
+
+    def frame(self, name: str) -> Viewed:
+        """A relation on Spark, carried and annotated."""
+        if name in self._frames:
+            return self._frames[name]
+        rows = len(self.local.stored[name].table)
+        known = self._copies.get(name)
+        if known is None or known.rows != rows:
+            with told():
+                frame = to_spark(self.local, self.program.relations[name], self.spark)
+                known = self._copies[name] = Viewed(frame, rows)
+        return known
+
+    def _persisted(self, frame: DataFrame) -> Viewed:
+        frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
+        self._kept.append(frame)
+        with told():
+            return Viewed(frame, frame.count())
+
+    # Evaluation
+
+    def solve(self, stratum: Stratum, progress: Progress) -> bool:
+        self._exchange = None
+        placement = place(stratum, self.program, self.rows, self.options)
+        self.placements[stratum.relations] = placement
+        progress.placed(placement.place, placement.reason)
+        if placement.place != "decomposed":
+            return False
+        assert placement.decomposition is not None
+        own = {name: [self.frame(name).frame] for name in stratum.relations if self.rows(name)}
+        recursive = recursive_rules(stratum).rules
+        exits = Stratum(stratum.relations, tuple(r for r in stratum.rules if r not in recursive), False)
+        joining = self._joining()
+        for version in first_versions(exits):
+            derived = joining.derivations(planned(version, self._sizes)).drop(STAMP)
+            annotation = (F.lit(1).alias(ITERATION), F.lit(1).cast("bigint").alias(COUNT))
+            own.setdefault(version.rule.head.relation, []).append(derived.select("*", *annotation))
+        if not own:
+            self._frames |= {name: self._empty(name) for name in stratum.relations}
+            return True
+        total = sum(map(self.rows, {*stratum.relations, *reads(exits.rules)}))
+        with told():
+            wide, together = decomposed(
+                stratum,
+                self.program,
+                placement.decomposition,
+                own,
+                {name: self._carried_table(name) for name in placement.decomposition.broadcast},
+                self.spark,
+                max(self.partitions_for(total), TASKS_A_CORE * self.cores),
+            )
+            together = together.persist(StorageLevel.MEMORY_AND_DISK)
+            self._kept.append(together)
+            sizes = {row[0]: row[1] for row in together.groupBy("relation").count().collect()}
+        for i, name in enumerate(stratum.relations):
+            self._frames[name] = Viewed(wide.narrowed(i, together), sizes.get(i, 0))
+        progress.iteration(1, sum(sizes.values()))
+        return True
+
+    def begin(self, stratum: Stratum) -> None:
+        if self.placements[stratum.relations].place == "driver":
+            for name in reads(stratum.rules) - set(stratum.relations):
+                self.here(name)
+            for name in stratum.relations:
+                if name in self._frames:  # its input comes here, to stay
+                    self.here(name)
+                    del self._frames[name]
+                    self._copied.discard(name)
+            self.local.begin(stratum)
+            return
+        given = {name: self.frame(name) if self.rows(name) else self._empty(name) for name in stratum.relations}
+        total = sum(map(self.rows, {*stratum.relations, *reads(stratum.rules)}))
+        storage = StorageLevel.MEMORY_AND_DISK if is_local(self.spark) else StorageLevel.MEMORY_AND_DISK_2
+        with told():
+            partitions = self.partitions_for(total)
+            self._exchange = Exchange(stratum, self.program, self.spark, given, storage, partitions)
+
+    def derive(self, version: RuleVersion) -> None:
+        if self._exchange is None:
+            self.local.derive(version)
+        else:
+            self._exchange.derive(version, self._joining())
+
+    def advance(self) -> int:
+        if self._exchange is None:
+            return self.local.advance()
+        with told():
+            return self._exchange.advance()
+
+    def end(self) -> None:
+        if self._exchange is None:
+            self.local.end()
+            return
+        self._frames |= self._exchange.results()
+        self._exchange = None
+
+    def _joining(self) -> Joining:
+        return Joining(self.program, self.spark, self._sizes, self.view, self.options.broadcast_rows)
+
+    def _empty(self, name: str) -> Viewed:
+        return Viewed(self.spark.createDataFrame([], carried_schema(self.program.relations[name])), 0)
+
+    def _carried_table(self, name: str) -> pyarrow.Table:
+        """All tuples of a relation, carried, in this process."""
+        relation = self.program.relations[name]
+        batches = blocks(self.local, relation)
+        if not self.lives_here(name):
+            batches = from_spark(self._frames[name].frame, self._frames[name].rows)
+        table = pyarrow.Table.from_batches(batches, arrow_schema(relation))
+        return table.select(carried_names(relation.arity))
+
+    def close(self) -> None:
+        """Gives up what Spark keeps for these relations."""
+        for frame in self._kept:
+            with suppress(Exception):  # Spark may have been stopped by others
+                frame.unpersist()
+        self._kept.clear()
+
+    # Statistics, for the planner
+
+    def view(self, name: str, view: View) -> Viewed:
+        if self._exchange is not None and name in self._exchange.relations:
+            return self._exchange.view(name, view)
+        return self.frame(name)
+
+    def is_growing(self, name: str) -> bool:
+        return self._exchange is not None and name in self._exchange.relations
+
+    def size(self, relation: str, view: View) -> float:
+        return self.local.size(relation, view) if self._exchange is None else self._sizes.size(relation, view)
+
+    def distinct(self, relation: str, columns: tuple[int, ...]) -> float:
+        if self._exchange is None:
+            return self.local.distinct(relation, columns)
+        return self._sizes.distinct(relation, columns)
+
+    @property
+    def cores(self) -> int:
+        return max(1, self._cluster.session().sparkContext.defaultParallelism)
+
+    def partitions_for(self, rows: int) -> int:
+        """As many as there are cores, and more for more data."""
+        return self.options.partitions or max(self.cores, -(-rows // 2_000_000))
+
+    # Results
+
+    @property
+    def values(self) -> Values:
+        return self.local.values
+
+    def has(self, relation: str, row: tuple[Value, ...]) -> bool:
+        if self.lives_here(relation):
+            return self.local.has(relation, row)
+        columns = self.program.relations[relation].columns
+        found = self._frames[relation].frame
+        for i, (value, column) in enumerate(zip(row, columns, strict=True)):
+            try:
+                code = self.values.encode([value], column.type, column.kind)
+            except ValueMismatch:
+                return False
+            [same] = arrays_of(self.local, [(column.kind, column.type)], code.reshape(1, 1))
+            found = found.where(F.col(f"c{i}") == F.lit(same[0].as_py()))
+        with told():
+            return not found.isEmpty()
+
+    def encoded(self, name: str) -> Iterator[tuple[Rows, Words, Words]]:
+        """Blocks of rows with iterations and counts, encoded by the tables of this process."""
+        if self.lives_here(name):
+            yield from self.local.encoded(name)
+            return
+        relation, viewed = self.program.relations[name], self._frames[name]
+        with told():
+            for batch in from_spark(viewed.frame, viewed.rows):
+                rows = rows_of(self.local, typed(relation), batch.columns[: relation.arity], batch.num_rows)
+                iterations, counts = (column.to_numpy() for column in batch.columns[relation.arity :])
+                yield rows, iterations.astype(np.int64), counts
+
+    def nbytes(self, name: str) -> int:
+        return self.local.nbytes(name) if self.lives_here(name) else 0
+
+    def to_arrow(self, name: str, annotated: bool) -> pyarrow.Table:
+        if self.lives_here(name):
+            return self.local.to_arrow(name, annotated)
+        schema = natural_arrow_schema(self.program.relations[name], annotated)
+        frame = self.to_spark(name, annotated)
+        with told():
+            batches = [batch.cast(schema) for batch in from_spark(frame, self.rows(name))]
+        return pyarrow.Table.from_batches(batches, schema)
+
+    def to_spark(self, name: str, annotated: bool) -> DataFrame:
+        """A relation as users see it; nothing is collected."""
+        return natural(self.program.relations[name], self.frame(name).frame, annotated)

@@ -1,0 +1,80 @@
+"""Every program gives the same relations, iterations and counts in process and wherever Spark evaluates its strata."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from pyspark.sql import SparkSession
+
+import whence
+from oracle.evaluate import TooLarge, evaluate
+from oracle.generate import programs
+from oracle.render import render
+from oracle.rules import Program
+from whence.engines.spark.options import PLACES, Options, Place
+
+TESTS = Path(__file__).parent.parent
+PROGRAMS = [
+    *(path for path in sorted(TESTS.glob("programs/*/program.dl")) if path.parent.name != "directive_standard_streams"),
+    *sorted(TESTS.parent.glob("examples/*/*.dl")),
+]
+Model = dict[str, dict[Any, tuple[int, int]]]
+
+
+def model(session: whence.Session) -> Model:
+    return {
+        name: {repr(row): (iteration, count) for row, iteration, count in session[name].tuples(annotated=True)}
+        for name in session
+    }
+
+
+def on_spark(spark: SparkSession, place: Place, **program: Any) -> whence.Session:
+    return whence.open(**program, engine="spark", spark=spark, options=Options(placement=place))
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.parent.name)
+def test_programs(path: Path, place: Place, spark: SparkSession) -> None:
+    facts = path.parent / "facts"
+    local = whence.open(path)
+    local.read_inputs(facts)
+    local.run()
+    with on_spark(spark, place, program=path) as session:
+        session.read_inputs(facts)
+        session.run()
+        assert model(session) == model(local)
+
+
+def check_random(program: Program, place: Place, spark: SparkSession) -> None:
+    try:
+        wanted = evaluate(program, 5_000)
+    except TooLarge:
+        assume(False)
+    text = render(program, facts_of=set(program.facts))
+    with on_spark(spark, place, text=text) as session:
+        session.run()
+        for name in program.relations:
+            found = {row: (iteration, count) for row, iteration, count in session[name].tuples(annotated=True)}
+            assert found == wanted[name], f"{name} in\n{text}"
+
+
+few = settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+many = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.parametrize("place", ["decomposed", "exchanged"])
+@few
+@given(program=programs())
+def test_random_programs(program: Program, place: Place, spark: SparkSession) -> None:
+    check_random(program, place, spark)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["decomposed", "exchanged"])
+@many
+@given(program=programs())
+def test_many_random_programs(program: Program, place: Place, spark: SparkSession) -> None:
+    check_random(program, place, spark)
