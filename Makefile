@@ -8,7 +8,7 @@ JOBS ?= 2
 BENCH ?=
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench java clean
 
 help:
 	@echo 'make demo     run the points-to example and show what it finds'
@@ -18,23 +18,31 @@ help:
 	@echo 'make clean    remove .venv and everything generated'
 	@echo 'PYTHON=...    the Python, 3.11 or later, that .venv is made from; now $(PYTHON)'
 
-demo: $(VENV)/installed-test
+demo: $(VENV)/installed-test java
 	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/demo.sh
 
-test: $(VENV)/installed-test
-	@$(BIN)/python -m pytest -n $(JOBS) $(TESTS)
+test: $(VENV)/installed-test java
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(TESTS)
 
 check: $(VENV)/installed-check
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 
-bench: $(VENV)/installed-bench
+bench: $(VENV)/installed-bench java
 	@$(BIN)/python -m bench.run $(BENCH)
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache bench/results
 	find src tests bench examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Spark needs a Java runtime, 17 or later: Debian's package where there is none and it can be installed.
+java:
+	@$(BIN)/python -c 'from whence.engines.spark.cluster import check_java; check_java()' 2>/dev/null || \
+	  { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && echo 'Installing Java 17 ...' && \
+	    { apt-get install -y -qq openjdk-17-jre-headless >/dev/null 2>&1 || \
+	      { apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless >/dev/null; }; }; } || { \
+	  echo 'Spark needs Java 17 or later; install it (Debian: apt-get install openjdk-17-jre-headless).' >&2; exit 1; }
 
 # One stamp an extra: newer than pyproject.toml means installed as it asks.
 $(VENV)/installed-%: pyproject.toml | $(BIN)/python

@@ -202,7 +202,9 @@ def test_outputs_that_cannot_be_written(closure: Path) -> None:
 
 def test_a_reader_that_goes_away(closure: Path) -> None:
     (closure / "edge.facts").write_text("".join(f"{i}\t{i + 1}\n" for i in range(400)))
-    ran = subprocess.run(f"{WHENCE} run closure.dl --engine local -D - | head -1", cwd=closure, shell=True, capture_output=True)
+    ran = subprocess.run(
+        f"{WHENCE} run closure.dl --engine local -D - | head -1", cwd=closure, shell=True, capture_output=True
+    )
     assert ran.stdout == b"---------------\n"
     assert b"Traceback" not in ran.stderr
 
@@ -210,7 +212,9 @@ def test_a_reader_that_goes_away(closure: Path) -> None:
 def test_interrupt_ends_cleanly(tmp_path: Path) -> None:
     (tmp_path / "endless.dl").write_text(ENDLESS)
     (tmp_path / "a.csv").write_text("old\n")
-    running = subprocess.Popen([WHENCE, "run", "endless.dl", "--engine", "local"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        [WHENCE, "run", "endless.dl", "--engine", "local"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
     time.sleep(2)
     running.send_signal(signal.SIGINT)
     _, stderr = running.communicate(timeout=10)

@@ -12,13 +12,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from whence.engines.spark.options import Options
     from whence.errors import WhenceError
     from whence.results import Result
     from whence.session import Session, open
 
-__all__ = ["Result", "Session", "WhenceError", "open"]
+__all__ = ["Options", "Result", "Session", "WhenceError", "open"]
 
-_HOMES = {"Result": "results", "Session": "session", "WhenceError": "errors", "open": "session"}
+_HOMES = {
+    "Options": "engines.spark.options",
+    "Result": "results",
+    "Session": "session",
+    "WhenceError": "errors",
+    "open": "session",
+}
 
 
 def __getattr__(name: str) -> Any:

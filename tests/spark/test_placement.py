@@ -32,11 +32,11 @@ number(ord(x)) :- name(x).
 """
 
 
-def placed(text: str, rows: int, forced: Place | None = None, **limits: int) -> tuple[str, str]:
+def placed(text: str, rows: int, forced: Place | None = None, here: bool = False) -> tuple[str, str]:
     program = compile_text(text)
     [stratum] = [stratum for stratum in program.strata if stratum.rules]
-    options = Options(placement=forced, **{"driver_rows": 1_000, "broadcast_rows": 10_000, **limits})
-    found = place(stratum, program, lambda name: rows, options)
+    options = Options(placement=forced, driver_rows=1_000, broadcast_rows=10_000)
+    found = place(stratum, program, lambda name: rows, lambda name: here, options)
     return found.place, found.reason
 
 
@@ -45,6 +45,12 @@ def test_small_input_stays_on_the_driver(text: str) -> None:
     found, reason = placed(text, 500)
     assert found == "driver"
     assert reason == "its input is small: 1,000 tuples, of up to 1,000"
+
+
+def test_what_is_here_already_stays_here() -> None:
+    found = placed(CLOSURE, 600, here=True)
+    assert found == ("driver", "its input, 1,200 tuples, is in the driver's process already")
+    assert placed(CLOSURE, 6_000, here=True)[0] == "decomposed"
 
 
 def test_a_stratum_that_falls_apart_is_decomposed() -> None:

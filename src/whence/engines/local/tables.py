@@ -64,7 +64,7 @@ class LocalTables:
         }
         self._buffers: dict[tuple[int, bool], Buffer] = {}
         self._executions: dict[tuple[Any, ...], Execution] = {}
-        self._iteration = 0
+        self.iteration = 0
         self._stratum: Sequence[Stored] = ()
         self._insert_facts()
 
@@ -117,7 +117,7 @@ class LocalTables:
 
     def begin(self, stratum: Stratum) -> None:
         """Evaluate this stratum from now on; its relations hold their input."""
-        self._iteration = 0
+        self.iteration = 0
         self._stratum = [self.stored[name] for name in stratum.relations]
         for stored in self._stratum:
             stored.old, stored.stop = 0, len(stored.table)
@@ -143,12 +143,12 @@ class LocalTables:
 
     def advance(self) -> int:
         """End the iteration; its tuples are now the new ones. Returns how many they are."""
-        self._iteration += 1
+        self.iteration += 1
         total = 0
         for stored in self._stratum:
             stored.old, stored.stop = stored.stop, len(stored.table)
             if stored.stop > stored.old:
-                stored.marks.append((self._iteration, stored.old))
+                stored.marks.append((self.iteration, stored.old))
                 total += stored.stop - stored.old
         return total
 

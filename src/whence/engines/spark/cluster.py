@@ -42,9 +42,8 @@ def start(setting: Setting) -> SparkSession:
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
-    running = SparkSession.getActiveSession()
-    if running is not None:
-        return running
+    if SparkContext._active_spark_context is not None:
+        return SparkSession.builder.getOrCreate()
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not by spark-submit, which has a Java already
         check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -59,12 +58,7 @@ def start(setting: Setting) -> SparkSession:
     try:
         # Spark's process says much when it starts that nobody asked for; what matters comes as an exception.
         gateway = launch_gateway(conf, {"stderr": log})  # type: ignore[no-untyped-call]
-        context = (
-            SparkContext.getOrCreate(conf)
-            if SparkContext._active_spark_context
-            else SparkContext(conf=conf, gateway=gateway)
-        )
-        return SparkSession(context)
+        return SparkSession(SparkContext(conf=conf, gateway=gateway))
     except Exception as error:
         log.seek(0)
         reasons = [line.strip() for text in (str(error), log.read()) for line in text.splitlines() if line.strip()]
@@ -104,12 +98,14 @@ class Cluster:
 
     def _run(self) -> None:
         try:
-            from pyspark.sql import SparkSession
+            from pyspark import SparkContext
 
-            self._own = SparkSession.getActiveSession() is None
+            self._own = SparkContext._active_spark_context is None
             self._go.wait()
             if self._wanted:
                 self._session = start(self._setting)
+            if self._session is not None and not self._wanted and self._own:
+                self._session.stop()  # nobody waited for it
         except BaseException as error:
             self._error = error
 
@@ -127,13 +123,11 @@ class Cluster:
         return self._session
 
     def stop(self) -> None:
-        """Stops a session that was started here."""
+        """Stops a session that was started here; one that is still starting stops itself, or ends with the process."""
         self._wanted = False
         self._go.set()
-        if self._own:
-            self._thread.join()
-            if self._session is not None:
-                self._session.stop()
+        if self._own and self._session is not None and not self._thread.is_alive():
+            self._session.stop()
 
 
 @contextmanager

@@ -6,15 +6,19 @@ value; what rules with a recursive atom read from lower strata goes to every tas
 
 from __future__ import annotations
 
+import os
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import pyarrow
-from pyspark import Broadcast
+import pyarrow.parquet
+from pyspark import Broadcast, StorageLevel, TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from whence.engines.local.table import Table
 from whence.engines.local.tables import LocalTables, Stored
@@ -22,11 +26,14 @@ from whence.lang.program import Program, Relation, Stratum
 from whence.maintain.bootstrap import evaluate
 from whence.plan.decompose import Decomposition
 
-from .batches import ARROW, arrays_of, rows_of, typed, without_rules
-from .columns import CARRIED, COUNT, ITERATION, carried_names
+from .batches import ARROW, rows_of, typed, without_rules
+from .columns import CARRIED, COUNT, ITERATION, carried_names, carried_schema
+from .joining import Viewed
+from .transfer import arrow_schema, blocks, is_local, scratch
 
 RELATION = "relation"
-OUTPUT_ROWS = 1 << 17  # of a batch that goes back to Spark
+Task = Callable[[Iterator[pyarrow.RecordBatch]], Iterator[pyarrow.RecordBatch]]
+Solve = Callable[[Iterator[pyarrow.RecordBatch]], LocalTables]
 
 
 @dataclass(frozen=True)
@@ -85,21 +92,104 @@ def decomposed(
     sent: Mapping[str, pyarrow.Table],
     spark: SparkSession,
     partitions: int,
-) -> tuple[Wide, DataFrame]:
-    """The relations of the stratum, wide. `seeds` have iteration 0 (input) or 1 (derived without recursion)."""
+) -> tuple[dict[str, Viewed], int]:
+    """The relations of the stratum, and how many iterations the longest part took.
+
+    `seeds` have iteration 0 (input) or 1 (derived without recursion).
+    """
     wide = Wide(tuple(program.relations[name] for name in stratum.relations))
     parts = [
         wide.widened(i, frame).withColumn("part", F.col(wide.name(i, decomposition.columns[relation.name])))
         for i, relation in enumerate(wide.relations)
         for frame in seeds.get(relation.name, ())
     ]
-    together = parts[0]
-    for part in parts[1:]:
-        together = together.unionAll(part)
-    together = together.repartition(partitions, "part").drop("part")
+    together = reduce(DataFrame.unionAll, parts).repartition(partitions, "part").drop("part")
     broadcast = spark.sparkContext.broadcast({name: _packed(table) for name, table in sent.items()})
     lower = {name: program.relations[name] for name in sent}
-    return wide, together.mapInArrow(solving(stratum, program, wide, lower, broadcast), wide.schema)
+    solve = solving(stratum, program, wide, lower, broadcast)
+    if is_local(spark):
+        return _through_files(wide, together.mapInArrow(_filed(solve, wide, scratch(spark)), FILED), spark)
+    found = together.mapInArrow(_yielded(solve, wide), wide.schema).persist(StorageLevel.MEMORY_AND_DISK)
+    told = found.groupBy(RELATION).agg(F.count(F.lit(1)), F.max(ITERATION)).collect()
+    rows = {row[0]: row[1] for row in told}
+    frames = {r.name: Viewed(wide.narrowed(i, found), rows.get(i, 0)) for i, r in enumerate(wide.relations)}
+    return frames, 1 + max((row[2] for row in told), default=0)
+
+
+FILED = StructType(
+    [
+        StructField(RELATION, IntegerType()),
+        StructField("path", StringType()),
+        StructField("rows", LongType()),
+        StructField("iterations", LongType()),
+    ]
+)
+
+
+def _through_files(wide: Wide, filed: DataFrame, spark: SparkSession) -> tuple[dict[str, Viewed], int]:
+    """Tasks on this machine leave their tuples in files, which Spark reads faster than it takes rows from Python."""
+    files = filed.collect()
+    found = {}
+    for i, relation in enumerate(wide.relations):
+        own = [file for file in files if file[RELATION] == i and file["rows"]]
+        frame = spark.createDataFrame([], carried_schema(relation))
+        if own:
+            frame = spark.read.schema(carried_schema(relation)).parquet(*(file["path"] for file in own))
+        found[relation.name] = Viewed(frame, sum(file["rows"] for file in own))
+    return found, max(file["iterations"] for file in files)
+
+
+def _filed(solve: Solve, wide: Wide, folder: str) -> Task:
+    def file(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        context = TaskContext.get()
+        assert context is not None
+        tables = solve(batches)
+        relations, paths, rows = [], [], []
+        for i, relation in enumerate(wide.relations):
+            path = f"{folder}/{i}-{context.partitionId()}.parquet"
+            unfinished = f"{path}.{context.taskAttemptId()}"
+            strings = [
+                name
+                for name, (kind, _) in zip(carried_names(relation.arity), typed(relation), strict=True)
+                if kind in ("symbol", "record")
+            ]
+            with pyarrow.parquet.ParquetWriter(
+                unfinished, arrow_schema(relation), compression="lz4", use_dictionary=strings, write_statistics=False
+            ) as writer:
+                for batch in blocks(tables, relation):
+                    writer.write_batch(batch)
+            os.replace(unfinished, path)
+            relations.append(i)
+            paths.append(path)
+            rows.append(tables.rows(relation.name))
+        yield pyarrow.record_batch(
+            [
+                pyarrow.array(relations, pyarrow.int32()),
+                pyarrow.array(paths),
+                pyarrow.array(rows, pyarrow.int64()),
+                pyarrow.array([tables.iteration] * len(rows), pyarrow.int64()),
+            ],
+            FILED.names,
+        )
+
+    return file
+
+
+def _yielded(solve: Solve, wide: Wide) -> Task:
+    schema = wide.arrow_schema
+
+    def give_back(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        tables = solve(batches)
+        for i, relation in enumerate(wide.relations):
+            first = wide.start(i)
+            for batch in blocks(tables, relation):
+                columns = [pyarrow.nulls(batch.num_rows, field.type) for field in schema]
+                columns[0] = pyarrow.array(np.full(batch.num_rows, i, np.int32))
+                columns[1:3] = batch.columns[relation.arity :]
+                columns[first : first + relation.arity] = batch.columns[: relation.arity]
+                yield pyarrow.record_batch(columns, schema=schema)
+
+    return give_back
 
 
 def recursive_rules(stratum: Stratum) -> Stratum:
@@ -115,14 +205,14 @@ def solving(
     wide: Wide,
     lower: Mapping[str, Relation],
     broadcast: Broadcast[dict[str, bytes]],
-) -> Callable[[Iterator[pyarrow.RecordBatch]], Iterator[pyarrow.RecordBatch]]:
+) -> Solve:
+    """The fixpoint of one part, from the batches that it begins with."""
     rest = recursive_rules(stratum)
     relations = {**{relation.name: relation for relation in wide.relations}, **lower}
     small = without_rules(program.types, relations)
-    schema = wide.arrow_schema
-    key = broadcast.id if hasattr(broadcast, "id") else id(broadcast)
+    key = uuid.uuid4().hex
 
-    def solve(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    def solve(batches: Iterator[pyarrow.RecordBatch]) -> LocalTables:
         tables = _with_lower(key, small, lower, broadcast)
         for relation in wide.relations:
             tables.stored[relation.name] = Stored(Table(tables.kernel, relation.arity))
@@ -139,18 +229,17 @@ def solving(
             tables.add(name, rows.reshape(-1), len(rows), counts)
         evaluate(rest, tables)
         tables.end()
-        for i, relation in enumerate(wide.relations):
-            yield from _results(tables, i, relation, wide, schema)
+        return tables
 
     return solve
 
 
 # The lower relations, made ready once for all tasks of a worker process: their indexes are the dear part
-_ready: dict[int, LocalTables] = {}
+_ready: dict[str, LocalTables] = {}
 
 
 def _with_lower(
-    key: int, program: Program, lower: Mapping[str, Relation], broadcast: Broadcast[dict[str, bytes]]
+    key: str, program: Program, lower: Mapping[str, Relation], broadcast: Broadcast[dict[str, bytes]]
 ) -> LocalTables:
     tables = _ready.get(key)
     if tables is None:
@@ -178,23 +267,3 @@ def _split(batch: pyarrow.RecordBatch, wide: Wide) -> Iterator[tuple[int, Relati
     for kind in np.unique(kinds).tolist():
         part = batch.filter(pyarrow.array(kinds == kind))
         yield kind // 2, wide.relations[kind // 2], kind % 2, part
-
-
-def _results(
-    tables: LocalTables, i: int, relation: Relation, wide: Wide, schema: pyarrow.Schema
-) -> Iterator[pyarrow.RecordBatch]:
-    table = tables.stored[relation.name].table
-    iterations = tables.iterations(relation.name)
-    for start in range(0, len(table), OUTPUT_ROWS):
-        rows = table.rows[start : start + OUTPUT_ROWS]
-        count = len(rows)
-        annotation = [
-            pyarrow.array(np.full(count, i, np.int32)),
-            pyarrow.array(iterations[start : start + count].astype(np.int32)),
-            pyarrow.array(table.counts[start : start + count].astype(np.int64)),
-        ]
-        own = arrays_of(tables, typed(relation), rows)
-        first = wide.start(i) - 3
-        columns = [pyarrow.nulls(count, field.type) for field in list(schema)[3:]]
-        columns[first : first + relation.arity] = own
-        yield pyarrow.record_batch([*annotation, *columns], schema=schema)

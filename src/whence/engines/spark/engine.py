@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from whence.engines.local import loading
 from whence.engines.local.directives import read_input as read_here
 from whence.engines.local.directives import write_outputs as write_here
-from whence.engines.local.forms import is_text
+from whence.engines.local.forms import filename_of, form_of, is_text
 from whence.lang.program import Directive, Program
 from whence.maintain import bootstrap
 from whence.store import Writer
@@ -22,9 +22,10 @@ from . import sinks, sources
 from .cluster import Cluster
 from .failures import told
 from .options import Options
+from .paths import URI, is_pattern
 from .tables import SparkTables
 
-SMALL_FILE = 1 << 25  # bytes of a text that is read here rather than by Spark
+SMALL = {"file": 1 << 25, "jsonlines": 1 << 24, "parquet": 1 << 23}  # bytes of a file that is read here, by its form
 
 
 class SparkEngine:
@@ -41,6 +42,7 @@ class SparkEngine:
         self.options = options
         self.warn = warn
         self.tables = SparkTables(program, cluster, options, warn, announce)
+        self._read_before: set[str] = set()  # relations, whose quarantine is added to
         self.bad_rows: dict[str, int] = {}  # by relation: those that were left out
 
     def load(self, relation: str, source: Any) -> None:
@@ -49,7 +51,7 @@ class SparkEngine:
             given = sources.from_frame(source, declared, self.program, self.options.bad_rows, self.options.quarantine)
             self._give(relation, given)
         elif isinstance(source, str | os.PathLike):
-            path = os.path.abspath(source) if "://" not in str(source) else str(source)
+            path = str(source) if URI.match(str(source)) else os.path.abspath(source)
             self._read(Directive("input", relation, {"filename": str(path)}, declared.origin), Path())
         else:
             loading.load(declared, source, self.tables.local)
@@ -71,14 +73,17 @@ class SparkEngine:
             self.cluster.session(),
             self.options.bad_rows,
             self.options.quarantine,
+            append=relation.name in self._read_before,
         )
+        self._read_before.add(relation.name)
         self._give(relation.name, given)
 
     def _give(self, relation: str, given: sources.Given) -> None:
         if given.bad:
             self.bad_rows[relation] = self.bad_rows.get(relation, 0) + given.bad
             done = "left out" if self.options.bad_rows == "skip" else f"put into {self.options.quarantine}"
-            self.warn(f"{relation}: {given.bad:,} rows that do not fit were {done}")
+            told = "1 row that does not fit was" if given.bad == 1 else f"{given.bad:,} rows that do not fit were"
+            self.warn(f"{relation}: {told} {done}")
         self.tables.give(relation, given.frame, given.rows)
 
     def run(self, progress: Progress | None) -> None:
@@ -127,13 +132,13 @@ class SparkEngine:
 
 
 def _is_small(directive: Directive, folder: Path) -> bool:
-    """Whether it is a text on this machine's disk, or standard input, that is not worth a job."""
-    if not is_text(directive):
-        return False
-    name = directive.parameters.get("filename", f"{directive.relation}.facts")
+    """Whether it is a file on this machine's disk, or standard input, that is not worth a job."""
     if directive.parameters.get("IO") == "stdin":
         return True
-    if "://" in name or "://" in str(folder):
+    form, name = form_of(directive), filename_of(directive)
+    if form not in SMALL or URI.match(name) or URI.match(str(folder)):
         return False
     path = folder / name
-    return not path.exists() or (path.is_file() and path.stat().st_size <= SMALL_FILE)
+    if not path.exists():
+        return not is_pattern(path)  # to be told at once that it is missing
+    return path.is_file() and path.stat().st_size <= SMALL[form]

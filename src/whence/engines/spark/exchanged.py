@@ -99,14 +99,20 @@ class Exchange:
         return sum(viewed.rows for viewed in fresh.values())
 
     def fresh(self, chunked: Chunked) -> DataFrame:
-        keys = chunked.keys
-        derived = reduce(DataFrame.unionAll, chunked.derived)
-        found = derived.groupBy(*keys).agg(F.max(STAMP).alias(STAMP), F.count(F.lit(1)).alias(COUNT))
-        for chunk in chunked.chunks:
-            found = found.join(chunk.frame.select(*keys).hint("merge"), keys, "left_anti")
-        # The stamp is a column, not a number in the query, so that every iteration has the same query.
-        iteration = (F.col(STAMP) + 1).cast("int").alias(ITERATION)
-        return found.select(*keys, iteration, COUNT).sortWithinPartitions(*keys)
+        # One text, because Spark looks at every step of a frame that is put together step by step. The stamp is a
+        # column, not a number in the query, so that what is compiled for one iteration serves all.
+        listed = ", ".join(chunked.keys)
+        reduce(DataFrame.unionAll, chunked.derived).createOrReplaceTempView("derived")
+        views = [f"chunk{i}" for i in range(len(chunked.chunks))]
+        for view, chunk in zip(views, chunked.chunks, strict=True):
+            chunk.frame.createOrReplaceTempView(view)
+        hint = f"/*+ MERGE({', '.join(views)}) */" if views else ""
+        known = " ".join(f"LEFT ANTI JOIN {view} USING ({listed})" for view in views)
+        return self.spark.sql(
+            f"SELECT {hint} {listed}, CAST({STAMP} + 1 AS INT) AS {ITERATION}, {COUNT} FROM "
+            f"(SELECT {listed}, MAX({STAMP}) AS {STAMP}, COUNT(1) AS {COUNT} FROM derived GROUP BY {listed}) "
+            f"{known} SORT BY {listed}"
+        )
 
     def merge(self, chunked: Chunked) -> None:
         """Few chunks: a chunk is at least twice as large as the next one. The partitions follow the size."""
@@ -141,8 +147,9 @@ class Exchange:
         return frame.select(*columns).repartition(self.partitions, *keys).sortWithinPartitions(*keys)
 
     def kept(self, frame: DataFrame) -> Viewed:
-        checkpointed = frame.localCheckpoint(eager=True, storageLevel=self.storage)
-        return Viewed(checkpointed, checkpointed.count())
+        """The rows, computed now and once; what they came from is forgotten."""
+        checkpointed = frame.localCheckpoint(eager=False, storageLevel=self.storage)
+        return Viewed(checkpointed, _rows_of(checkpointed).count())  # which is the job that computes them
 
     def results(self) -> dict[str, Viewed]:
         """The relations as they are now, carried and annotated."""
@@ -160,5 +167,9 @@ def _union(chunks: list[Viewed]) -> Viewed:
 
 def release(checkpointed: DataFrame) -> None:
     """Gives up the memory of a checkpoint at once; Spark itself would wait for its garbage collector."""
-    plan: Any = checkpointed._jdf.queryExecution().logical()
-    plan.rdd().unpersist(False)
+    _rows_of(checkpointed).unpersist(False)
+
+
+def _rows_of(checkpointed: DataFrame) -> Any:
+    """The rows as Spark keeps them, behind its query engine."""
+    return checkpointed._jdf.queryExecution().logical().rdd()

@@ -14,6 +14,7 @@ from whence.errors import WhenceError
 from whence.tables import Lost
 
 SAID_BY_A_TASK = re.compile(r"whence\.[\w.]*EvaluationError: (.*)")
+RAISED_BY_A_TASK = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt): .+$", re.MULTILINE)
 GONE = ("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Checkpoint block")
 NO_MEMORY = ("OutOfMemoryError", "Java heap space", "MemoryError")
 
@@ -36,4 +37,9 @@ def told() -> Iterator[None]:
                 "or more partitions with --partitions"
             ) from None
         reason = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
+        raised = RAISED_BY_A_TASK.findall(text)
+        if raised and "Python worker" in text:
+            reason = f"a task failed with {raised[-1].strip()}"
+            if "ModuleNotFoundError" in reason:
+                reason += "; set PYSPARK_PYTHON to a Python that has Whence installed"
         raise WhenceError(f"Spark could not go on: {reason[:300]}") from error

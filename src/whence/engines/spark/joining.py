@@ -41,13 +41,9 @@ from .columns import CARRIED, ITERATION, carried_names
 from .computing import Computed, computing, folding
 
 UNIT = "unit"  # the column of a relation that has none
-STAMP = "i"  # the iteration of the new tuple that a derivation uses; 0 if there is none
+STAMP = "stamp"  # the iteration of the new tuple that a derivation uses; 0 if there is none
+NEVER = f"CAST(0 AS BIGINT) AS {STAMP}"
 ZERO_OVER_NOTHING = ("count", "sum")
-
-
-def never() -> Column:
-    """The stamp of a derivation that uses no new tuple."""
-    return F.lit(0).cast("bigint").alias(STAMP)
 
 
 @dataclass(frozen=True)
@@ -117,7 +113,7 @@ class Derivation:
     def frame(self, bindings: Bindings) -> DataFrame:
         if bindings.frame is not None:
             return bindings.frame
-        return self.joining.spark.range(1).select(never())
+        return self.joining.spark.range(1).selectExpr(NEVER)
 
     # Steps
 
@@ -171,22 +167,20 @@ class Derivation:
     ) -> Bindings:
         viewed = self.joining.view(relation, view)
         declared = self.joining.program.relations[relation].columns
-        frame, on = self.keyed(viewed.frame, bindings, keys)
-        for one, other in repeats:
-            frame = frame.where(F.col(f"c{one}") == F.col(f"c{other}"))
+        frame, on = self.keyed(viewed.frame, bindings, keys, repeats)
         places = dict(bindings.places)
-        columns = [F.col(name) for name in on]
+        columns = [f"c{column} AS {name}" for name, column in on.items()]
         for column, variable in binds:
             places[variable] = self.name()
-            columns.append(F.col(f"c{column}").alias(places[variable]))
+            columns.append(f"c{column} AS {places[variable]}")
             if variable.kind == "record":
                 self.record_types[variable.name] = declared[column].type
         stamps = view is View.NEW
         if stamps:
-            columns.append(F.col(ITERATION).cast("bigint").alias(STAMP))
+            columns.append(f"CAST({ITERATION} AS BIGINT) AS {STAMP}")
         elif bindings.frame is None:
-            columns.append(never())
-        frame = frame.select(*columns)
+            columns.append(NEVER)
+        frame = frame.selectExpr(*columns)
         fanout = 1.0
         if on and viewed.rows:
             bound = tuple(column for column, _ in keys)
@@ -195,11 +189,15 @@ class Derivation:
         if bindings.frame is None:
             return Bindings(frame, places, rows)
         left = bindings.frame.drop(STAMP) if stamps else bindings.frame
-        return Bindings(self.joined(left, bindings.rows, frame, viewed.rows, on), places, rows)
+        return Bindings(self.joined(left, bindings.rows, frame, viewed.rows, list(on)), places, rows)
 
-    def keyed(self, frame: DataFrame, bindings: Bindings, keys: Keys) -> tuple[DataFrame, list[str]]:
-        """The rows that have the constants, with the columns that variables must equal named as in the bindings."""
+    def keyed(
+        self, frame: DataFrame, bindings: Bindings, keys: Keys, repeats: Repeats = ()
+    ) -> tuple[DataFrame, dict[str, int]]:
+        """The rows that have the constants, and by name in the bindings the column that must equal it."""
         first: dict[str, int] = {}
+        for one, other in repeats:
+            frame = frame.where(F.col(f"c{one}") == F.col(f"c{other}"))
         for column, operand in keys:
             if isinstance(operand, Const):
                 frame = frame.where(F.col(f"c{column}") == self.constant(operand))
@@ -209,9 +207,7 @@ class Derivation:
                 frame = frame.where(F.col(f"c{first[name]}") == F.col(f"c{column}"))
             else:
                 first[name] = column
-        for name, column in first.items():
-            frame = frame.withColumn(name, F.col(f"c{column}"))
-        return frame, list(first)
+        return frame, first
 
     def joined(self, left: DataFrame, left_rows: float, right: DataFrame, rows: int, on: list[str]) -> DataFrame:
         """The smaller side goes to every task where that is not too much; else both move."""
@@ -225,11 +221,12 @@ class Derivation:
     def absent(self, bindings: Bindings, relation: str, view: View, keys: Keys) -> Bindings:
         viewed = self.joining.view(relation, view)
         frame, on = self.keyed(viewed.frame, bindings, keys)
-        frame = frame.select(*on) if on else frame.select(F.lit(1).alias("some")).limit(1)
+        columns = [f"c{column} AS {name}" for name, column in on.items()]
+        frame = frame.selectExpr(*columns) if on else frame.selectExpr("1 AS some").limit(1)
         if viewed.rows <= self.joining.broadcast_rows:
             frame = F.broadcast(frame)
         left = self.frame(bindings)
-        return replace(bindings, frame=left.join(frame, on or F.lit(True), "left_anti"))
+        return replace(bindings, frame=left.join(frame, list(on) or F.lit(True), "left_anti"))
 
     def fold(self, bindings: Bindings, aggregate: Aggregate, inner: Sequence[Step]) -> Bindings:
         """Each distinct value of the outer variables once through the inner steps; then the groups are folded."""
@@ -240,7 +237,7 @@ class Derivation:
         before = self.frame(bindings)
         given = Bindings()
         if outer:
-            groups = before.select(*names).distinct().select("*", never())
+            groups = before.select(*names).distinct().selectExpr("*", NEVER)
             given = Bindings(groups, dict(zip(outer, names, strict=True)), bindings.rows)
         inside = self.steps(given, inner[:-1], [*outer, *project.terms])
         inside, targets = self.terms(inside, project.terms, outer)

@@ -15,6 +15,8 @@ from whence.plan.decompose import Decomposition, Refusal, decompose
 
 from .options import Options, Place
 
+HERE_ALREADY = 10  # times as many tuples stay where they are rather than being sent to Spark
+
 
 @dataclass(frozen=True)
 class Placement:
@@ -27,9 +29,11 @@ def place(
     stratum: Stratum,
     program: Program,
     rows: Callable[[str], int],
+    lives_here: Callable[[str], bool],
     options: Options,
 ) -> Placement:
-    """`rows` is the size of a relation that is not of this stratum, or of the input of one that is."""
+    """`rows` is the size of a relation that is not of this stratum, or of the input of one that is; `lives_here` says
+    whether it is in the driver's process already."""
     forced = options.placement
     if any(map(_numbers_symbols, stratum.rules)):
         return Placement("driver", "`ord` gives the number that a symbol has in one process")
@@ -39,6 +43,8 @@ def place(
         return Placement("driver", "asked for")
     if forced is None and total <= options.driver_rows:
         return Placement("driver", f"its input is small: {total:,} tuples, of up to {options.driver_rows:,}")
+    if forced is None and total <= HERE_ALREADY * options.driver_rows and all(map(lives_here, read)):
+        return Placement("driver", f"its input, {total:,} tuples, is in the driver's process already")
     if forced == "exchanged":
         return Placement("exchanged", "asked for")
     if not stratum.recursive:

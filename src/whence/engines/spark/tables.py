@@ -31,7 +31,7 @@ from .failures import told
 from .joining import STAMP, Joining, Viewed
 from .options import Options
 from .placement import Placement, place, reads
-from .transfer import arrow_schema, blocks, from_spark, is_local, to_spark
+from .transfer import arrow_schema, blocks, from_spark, in_session, is_local, to_spark
 
 TASKS_A_CORE = 4  # of a decomposed stratum, whose parts are not equally large
 
@@ -102,7 +102,7 @@ class SparkTables:
 
     def give(self, relation: str, frame: DataFrame, rows: int) -> None:
         """Input tuples that are on Spark, carried."""
-        self._given.setdefault(relation, []).append(Viewed(frame, rows))
+        self._given.setdefault(relation, []).append(Viewed(in_session(frame, self.spark), rows))
 
     def settle(self) -> None:
         """Gives every relation one home: small input comes here, large input stays on Spark."""
@@ -186,7 +186,7 @@ class SparkTables:
 
     def solve(self, stratum: Stratum, progress: Progress) -> bool:
         self._exchange = None
-        placement = place(stratum, self.program, self.rows, self.options)
+        placement = place(stratum, self.program, self.rows, self.lives_here, self.options)
         self.placements[stratum.relations] = placement
         progress.placed(placement.place, placement.reason)
         if placement.place != "decomposed":
@@ -205,7 +205,7 @@ class SparkTables:
             return True
         total = sum(map(self.rows, {*stratum.relations, *reads(exits.rules)}))
         with told():
-            wide, together = decomposed(
+            found, iterations = decomposed(
                 stratum,
                 self.program,
                 placement.decomposition,
@@ -214,12 +214,10 @@ class SparkTables:
                 self.spark,
                 max(self.partitions_for(total), TASKS_A_CORE * self.cores),
             )
-            together = together.persist(StorageLevel.MEMORY_AND_DISK)
-            self._kept.append(together)
-            sizes = {row[0]: row[1] for row in together.groupBy("relation").count().collect()}
-        for i, name in enumerate(stratum.relations):
-            self._frames[name] = Viewed(wide.narrowed(i, together), sizes.get(i, 0))
-        progress.iteration(1, sum(sizes.values()))
+        self._frames |= found
+        for iteration in range(1, iterations + 1):  # told when all is done
+            last = iteration == iterations
+            progress.iteration(iteration, sum(viewed.rows for viewed in found.values()) if last else 0)
         return True
 
     def begin(self, stratum: Stratum) -> None:
@@ -271,8 +269,9 @@ class SparkTables:
         batches = blocks(self.local, relation)
         if not self.lives_here(name):
             batches = from_spark(self._frames[name].frame, self._frames[name].rows)
-        table = pyarrow.Table.from_batches(batches, arrow_schema(relation))
-        return table.select(carried_names(relation.arity))
+        schema = arrow_schema(relation)
+        same = (pyarrow.record_batch(batch.columns, schema=schema) for batch in batches)
+        return pyarrow.Table.from_batches(same, schema).select(carried_names(relation.arity))
 
     def close(self) -> None:
         """Gives up what Spark keeps for these relations."""
@@ -354,4 +353,5 @@ class SparkTables:
 
     def to_spark(self, name: str, annotated: bool) -> DataFrame:
         """A relation as users see it; nothing is collected."""
-        return natural(self.program.relations[name], self.frame(name).frame, annotated)
+        frame = natural(self.program.relations[name], self.frame(name).frame, annotated)
+        return in_session(frame, self._cluster.session())  # whose settings are the user's

@@ -7,11 +7,13 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow
 import pyarrow.parquet
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from whence.engines.local.tables import LocalTables
 from whence.lang.program import Relation
@@ -28,6 +30,13 @@ BLOCK = 1 << 18
 def is_local(spark: SparkSession) -> bool:
     """Whether executors share this machine's disk."""
     return (spark.sparkContext.master or "").startswith("local")
+
+
+def in_session(frame: DataFrame, spark: SparkSession) -> DataFrame:
+    """The same frame under the settings and views of another session, which is that of all that is made from it."""
+    jvm: Any = spark._jvm
+    rows = jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, frame._jdf.logicalPlan())
+    return ClassicDataFrame(rows, spark)
 
 
 def arrow_schema(relation: Relation) -> pyarrow.Schema:

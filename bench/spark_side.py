@@ -1,0 +1,117 @@
+"""One way of evaluating a program on Spark, measured in a process of its own, after Spark has started.
+
+python -m bench.spark_side local|driver|decomposed|exchanged|loop PROGRAM FOLDER OUTPUT…
+
+`run`: from input in memory to results that are held; `frame`: until the results can be read as DataFrames on Spark.
+`loop` is what one writes without Whence, by hand for the program: joins of DataFrames until nothing is new.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from pyspark.sql import DataFrame, SparkSession
+
+import whence
+from bench.workloads import PROGRAMS
+from whence.engines.spark.cluster import Setting, start
+from whence.engines.spark.options import PLACES, Options
+
+
+class Iterations:
+    """How many there were, and how long one took in the median."""
+
+    def __init__(self) -> None:
+        self.times = [time.perf_counter()]
+
+    def stratum(self, *_: object) -> None: ...
+
+    def placed(self, *_: object) -> None: ...
+
+    def iteration(self, *_: object) -> None:
+        self.times.append(time.perf_counter())
+
+    @property
+    def median(self) -> float:
+        return float(np.median(np.diff(self.times))) if len(self.times) > 1 else 0.0
+
+
+def warmed_up() -> SparkSession:
+    """A Spark whose first jobs, and the workers of its tasks, are not what is measured."""
+    spark = start(Setting())
+    wide = spark.range(1000).selectExpr("id % 7 AS a", "id AS b").repartition(2)
+    wide.groupBy("a").count().join(wide, "a").mapInArrow(lambda batches: batches, "a long, n long, b long").count()
+    text = ".decl a(x: number)\n.decl b(x: number)\na(1).\nb(x) :- a(x).\nb(x) :- b(x), a(x).\n"
+    with whence.open(text=text, engine="spark", spark=spark, options=Options(placement="decomposed")) as session:
+        session.run()
+    return spark
+
+
+def by_whence(way: str, program: str, facts: dict[str, np.ndarray], outputs: list[str]) -> dict[str, object]:
+    path = PROGRAMS / f"{program}.dl"
+    if way == "local":
+        session = whence.open(path)
+    else:
+        place = next(place for place in PLACES if place == way)
+        session = whence.open(path, engine="spark", spark=warmed_up(), options=Options(placement=place))
+    session.load(**facts)
+    progress = Iterations()
+    began = time.perf_counter()
+    session.run(progress)
+    ran = time.perf_counter()
+    sizes = {name: len(session[name]) for name in outputs}
+    if way != "local":
+        assert {name: session[name].to_spark().count() for name in outputs} == sizes
+    return {
+        "run": ran - began,
+        "frame": time.perf_counter() - began if way != "local" else None,
+        "iterations": len(progress.times) - 1,
+        "iteration": progress.median,
+        "sizes": sizes,
+    }
+
+
+def by_a_loop(program: str, facts: dict[str, np.ndarray], outputs: list[str]) -> dict[str, object]:
+    """The closure as it is usually written in PySpark."""
+    assert program == "closure", "only the closure has a loop"
+    spark = warmed_up()
+    edge = spark.createDataFrame([tuple(map(int, row)) for row in facts["edge"]], "x long, y long").cache()
+    edge.count()
+    began = time.perf_counter()
+    step = edge.selectExpr("x AS y", "y AS z")
+    everything: DataFrame = edge.distinct().cache()
+    new = everything
+    iterations = 1
+    while True:
+        found = new.join(step, "y").select("x", "z").distinct().withColumnRenamed("z", "y")
+        new = found.subtract(everything).cache()
+        iterations += 1
+        if not new.count():
+            break
+        everything = everything.union(new).cache()
+        everything.count()
+    ran = time.perf_counter() - began
+    return {
+        "run": ran,
+        "frame": ran,
+        "iterations": iterations,
+        "iteration": ran / iterations,
+        "sizes": {outputs[0]: everything.count()},
+    }
+
+
+def main() -> None:
+    way, program, folder, *outputs = sys.argv[1:]
+    facts = {path.stem: np.load(path) for path in Path(folder).glob("*.npy")}
+    measured = by_a_loop(program, facts, outputs) if way == "loop" else by_whence(way, program, facts, outputs)
+    measured["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps(measured))
+
+
+if __name__ == "__main__":
+    main()
