@@ -92,6 +92,7 @@ def open(
     options = options or Options()
     with prepared(spark, options.setting) as cluster:  # Spark is imported while the program is compiled
         compiled = _compiled(program, text, warn)
+        cluster.imported()
         from whence.engines.spark.engine import SparkEngine
 
         return Session(compiled, SparkEngine(compiled, cluster, options, heard, announce), _text_of(program, text))

@@ -60,7 +60,7 @@ def test_spark_is_the_default_and_gives_what_the_local_engine_gives(closure: Pat
 @pytest.mark.parametrize(
     ("program", "arguments", "message"),
     [
-        (CLOSURE + "path(x) :- edge(x, _).", [], "closure.dl:10:1: error: `path` has 2 columns, not 1"),
+        (CLOSURE + "path(x) :- edge(x, _).", [], "closure.dl:9:1: error: `path` has 2 columns, not 1"),
         (CLOSURE, ["-F", "nowhere"], "nowhere/edge.facts: there is no such file to read edge from"),
         (CLOSURE, ["--conf", "spark.driver.memory"], "--conf spark.driver.memory: a setting is written KEY=VALUE"),
         (CLOSURE, ["--state", "closure.dl"], "closure.dl"),

@@ -89,15 +89,26 @@ class Cluster:
         self._setting = setting
         self._own = session is None
         self._session = session
+        self._imported = Event()
         self._go = Event()
         self._wanted = True
         self._error: BaseException | None = None
         self._thread = Thread(target=self._run, daemon=True)
         if self._own:
             self._thread.start()
+        else:
+            self._imported.set()
+
+    def imported(self) -> None:
+        """Waits until Spark is imported: two threads must not do that at once."""
+        self._imported.wait()
 
     def _run(self) -> None:
         try:
+            try:
+                import whence.engines.spark.engine  # noqa: F401 (and with it all of Spark that is used)
+            finally:
+                self._imported.set()
             from pyspark import SparkContext
 
             self._own = SparkContext._active_spark_context is None

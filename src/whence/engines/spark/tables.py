@@ -134,13 +134,15 @@ class SparkTables:
 
     def drop_derived(self) -> None:
         derived = {name for stratum in self.program.strata if stratum.rules for name in stratum.relations}
-        for name in derived & self._frames.keys():
-            frame = self._frames.pop(name).frame
-            given = frame.where(F.col(ITERATION) == 0).select(*carried_names(self.program.relations[name].arity))
-            with told():
-                rows = given.count()
+        for name, viewed in self._frames.items():
+            given, rows = viewed.frame.select(*carried_names(self.program.relations[name].arity)), viewed.rows
+            if name in derived:
+                given = viewed.frame.where(F.col(ITERATION) == 0).select(*given.columns)
+                with told():
+                    rows = given.count()
             if rows:
-                self.give(name, given, rows)
+                self._given.setdefault(name, []).append(Viewed(given, rows))
+        self._frames.clear()
         self.local.drop_derived()
         for name in self._copied:  # a copy is not input
             self.local.forget(name)
