@@ -11,7 +11,7 @@ BENCH ?=
 .PHONY: help demo test check bench java clean
 
 help:
-	@echo 'make demo     run the points-to example and show what it finds'
+	@echo 'make demo     run the supply-chain example on Spark and show what it finds'
 	@echo 'make test     run the tests            (make test TESTS="tests/test_bench.py -k agree")'
 	@echo 'make check    formatting, lint, types'
 	@echo 'make bench    time Whence beside DuckDB (make bench BENCH="dense sparse --runs 1")'

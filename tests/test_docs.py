@@ -20,7 +20,13 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROO
 FENCE = re.compile(r"^```(\w*)[ ]?([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", [str(page.relative_to(ROOT)) for page in PAGES])
+def page_of(path: Path) -> object:
+    """A page that starts Spark waits for the others that do."""
+    marks = [pytest.mark.xdist_group("spark")] if path.name == "spark.md" else []
+    return pytest.param(str(path.relative_to(ROOT)), marks=marks)
+
+
+@pytest.mark.parametrize("page", map(page_of, PAGES))
 def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")

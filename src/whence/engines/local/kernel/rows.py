@@ -104,8 +104,10 @@ def insert(table_address, buffer_address, start, count, weights_address, fresh, 
                 if keeps_counts:
                     counts[row] = min(weights[i], MOST_DERIVATIONS) if weighted else 1
             elif keeps_counts and row >= fresh:
-                more = min(weights[i], MOST_DERIVATIONS) if weighted else 1
-                counts[row] = min(counts[row] + more, MOST_DERIVATIONS)
+                if weighted:
+                    counts[row] = min(counts[row] + min(weights[i], MOST_DERIVATIONS), MOST_DERIVATIONS)
+                elif counts[row] < MOST_DERIVATIONS:
+                    counts[row] += 1
             if found_address != 0:
                 found[i] = row
         block = stop
