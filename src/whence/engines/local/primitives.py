@@ -111,10 +111,9 @@ BINARY = {
     ("bshru", "unsigned"): layout.BSHR_U,
 }
 COMPARE = {
-    **{("=", k): layout.EQ for k in ("number", "unsigned", "symbol", "record")},
-    **{("!=", k): layout.NE for k in ("number", "unsigned", "symbol", "record")},
-    ("=", "float"): layout.EQ_F,
-    ("!=", "float"): layout.NE_F,
+    # Floats by their bits too, as tuples are compared: whether a rule joins or filters is the planner's choice.
+    **{("=", k): layout.EQ for k in ("number", "unsigned", "float", "symbol", "record")},
+    **{("!=", k): layout.NE for k in ("number", "unsigned", "float", "symbol", "record")},
     **{("<", k): getattr(layout, "LT_" + k[0].upper().replace("N", "I")) for k in ("number", "unsigned", "float")},
     **{("<=", k): getattr(layout, "LE_" + k[0].upper().replace("N", "I")) for k in ("number", "unsigned", "float")},
 }

@@ -367,9 +367,7 @@ def _is_native(step: Computed) -> bool:
             if not all(isinstance(side, Var | Const) for side in sides):
                 return False
             kind = comparison.left.kind
-            return (comparison.op in ("=", "!=") and kind != "float") or (
-                comparison.op in ("<", "<=", ">", ">=") and kind == "number"
-            )
+            return comparison.op in ("=", "!=") or (comparison.op in ("<", "<=", ">", ">=") and kind == "number")
         case Bind(_, term):
             return isinstance(term, Var | Const)
     return False

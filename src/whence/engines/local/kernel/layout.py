@@ -52,7 +52,7 @@ CHUNK = 512
 ) = range(10, 21)
 
 # Comparisons: equality by bits, order by kind.
-EQ, NE, LT_I, LE_I, LT_U, LE_U, LT_F, LE_F, EQ_F, NE_F = range(10)
+EQ, NE, LT_I, LE_I, LT_U, LE_U, LT_F, LE_F = range(8)
 
 # Operations; the suffix is the kind where it matters (I number, U unsigned, F float).
 (

@@ -33,11 +33,7 @@ def holds(comparison, a, b):
         return not less_unsigned(b, a)
     if comparison == LT_F:
         return as_float(a) < as_float(b)
-    if comparison == LE_F:
-        return as_float(a) <= as_float(b)
-    if comparison == EQ_F:
-        return as_float(a) == as_float(b)
-    return as_float(a) != as_float(b)
+    return as_float(a) <= as_float(b)
 
 
 @kernel
