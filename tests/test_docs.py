@@ -26,7 +26,7 @@ def page_of(path: Path) -> object:
     return pytest.param(str(path.relative_to(ROOT)), marks=marks)
 
 
-@pytest.mark.parametrize("page", map(page_of, PAGES))
+@pytest.mark.parametrize("page", [page_of(path) for path in PAGES])
 def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
