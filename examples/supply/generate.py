@@ -45,6 +45,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--packages", type=int, default=30_000, metavar="N", help="a third are applications")
     options = parser.parse_args()
+    if options.packages < 1000:
+        parser.error("--packages: an ecosystem has at least 1000")
     chance = random.Random(1)
     names = libraries(2 * options.packages // 3, chance)
     applications = [

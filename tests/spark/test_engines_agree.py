@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +54,12 @@ def on_spark(spark: SparkSession, place: Place, **program: Any) -> whence.Sessio
 
 
 @pytest.mark.parametrize(("path", "place"), CASES, ids=lambda part: part if isinstance(part, str) else part.parent.name)
-def test_programs(path: Path, place: Place, spark: SparkSession) -> None:
+def test_programs(path: Path, place: Place, spark: SparkSession, tmp_path: Path) -> None:
     facts = path.parent / "facts"
+    generate = path.parent / "generate.py"
+    if generate.exists():
+        facts = tmp_path
+        subprocess.run([sys.executable, generate, facts, "--packages", "1500"], check=True, capture_output=True)
     local = whence.open(path)
     local.read_inputs(facts)
     local.run()

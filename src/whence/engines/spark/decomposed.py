@@ -136,7 +136,7 @@ def _through_files(wide: Wide, filed: DataFrame, spark: SparkSession) -> tuple[d
         if own:
             frame = spark.read.schema(carried_schema(relation)).parquet(*(file["path"] for file in own))
         found[relation.name] = Viewed(frame, sum(file["rows"] for file in own))
-    return found, max(file["iterations"] for file in files)
+    return found, max((file["iterations"] for file in files), default=1)
 
 
 def _filed(solve: Solve, wide: Wide, folder: str) -> Task:
