@@ -35,7 +35,7 @@ with open(sys.argv[1]) as file:
 seconds, placements = report["seconds"], [stratum["placement"] for stratum in report["placements"]]
 counts = ", ".join(f"{placements.count(place)} {place}" for place in dict.fromkeys(placements))
 print(f"{report['derived']:,} tuples derived in {report['strata']} strata ({counts})")
-print(f"starting Spark and reading {seconds['load']:.1f} s, rules {seconds['run']:.1f} s, writing {seconds['write']:.1f} s")
+print(f"reading {seconds['load']:.1f} s, rules {seconds['run']:.1f} s, waiting for Spark and writing {seconds['write']:.1f} s")
 END
 echo "    in all $(since "$started")"
 echo
