@@ -57,7 +57,6 @@ KINDS: Mapping[Kind, int] = {
     "symbol": layout.SYMBOL,
     "record": layout.RECORD,
 }
-KIND_MASK = (1 << layout.KIND_BITS) - 1
 
 _NAMES: Mapping[Kind, str] = {"number": "a number", "unsigned": "an unsigned number", "float": "a float"}
 _FORMS: Mapping[Kind, str] = {

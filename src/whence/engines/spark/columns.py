@@ -58,10 +58,6 @@ def carried_schema(relation: Relation, annotated: bool = True) -> StructType:
     return StructType([*fields, *(ANNOTATION if annotated else ())])
 
 
-def natural_schema(relation: Relation) -> StructType:
-    return StructType([StructField(column.name, NATURAL[column.kind], False) for column in relation.columns])
-
-
 def carried(relation: Relation, frame: DataFrame) -> DataFrame:
     """A natural frame, with its columns in the relation's order, as carried; records are in their one text already."""
     return frame.select(

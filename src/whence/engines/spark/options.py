@@ -11,7 +11,6 @@ from .cluster import Setting
 Place = OneOf["driver", "decomposed", "exchanged"]
 PLACES: tuple[Place, ...] = ("driver", "decomposed", "exchanged")
 BadRows = OneOf["fail", "skip", "quarantine"]
-BAD_ROWS: tuple[BadRows, ...] = ("fail", "skip", "quarantine")
 
 
 def _share_of_memory(bytes_a_tuple: int, share: int) -> int:

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO
 
 import pyarrow
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -24,11 +24,10 @@ from whence.lang.program import Directive, Kind, Program, Relation
 
 from .columns import carried_names
 from .misfits import Naming, first_error, no_quarantine, write_quarantine
+from .options import BadRows
 from .paths import Place, is_pattern, place
 from .reasons import explained, without_secrets
 from .sifting import BAD, BLOCK, FILE, OF_THE_TASK, Columns, Form, JsonLines, Lines, found, sifted
-
-BadRows = Literal["fail", "skip", "quarantine"]
 
 # What Spark itself checks: a null is all that can be wrong with these, or bytes that are no UTF-8.
 AT_ONCE: Mapping[Kind, tuple[type[DataType], ...]] = {
