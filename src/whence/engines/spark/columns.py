@@ -17,8 +17,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import (
     DataType,
-    DecimalType,
-    DoubleType,
     IntegerType,
     LongType,
     StringType,
@@ -31,13 +29,6 @@ from whence.lang.program import Kind, Relation
 ITERATION, COUNT = "iteration", "count"
 ANNOTATION = (StructField(ITERATION, IntegerType(), False), StructField(COUNT, LongType(), False))
 
-NATURAL: dict[Kind, DataType] = {
-    "number": LongType(),
-    "unsigned": DecimalType(20, 0),
-    "float": DoubleType(),
-    "symbol": StringType(),
-    "record": StringType(),
-}
 CARRIED: dict[Kind, DataType] = {
     "number": LongType(),
     "unsigned": LongType(),
@@ -58,16 +49,6 @@ def carried_schema(relation: Relation, annotated: bool = True) -> StructType:
     return StructType([*fields, *(ANNOTATION if annotated else ())])
 
 
-def carried(relation: Relation, frame: DataFrame) -> DataFrame:
-    """A natural frame, with its columns in the relation's order, as carried; records are in their one text already."""
-    return frame.select(
-        *(
-            _to_carried(F.col(_quoted(given)), column.kind).alias(name)
-            for given, column, name in zip(frame.columns, relation.columns, carried_names(relation.arity), strict=True)
-        )
-    )
-
-
 def natural(relation: Relation, frame: DataFrame, annotated: bool = False) -> DataFrame:
     """A carried frame as users see it; annotated, with iteration and count after the relation's own columns."""
     columns = [
@@ -75,15 +56,6 @@ def natural(relation: Relation, frame: DataFrame, annotated: bool = False) -> Da
         for name, column in zip(carried_names(relation.arity), relation.columns, strict=True)
     ]
     return frame.select(*columns, *((ITERATION, COUNT) if annotated else ()))
-
-
-def _to_carried(column: Column, kind: Kind) -> Column:
-    if kind == "float":
-        return _viewed("bigint", "int64")(column)
-    if kind == "unsigned":
-        below = column - F.lit(Decimal(1 << 64))
-        return F.when(column >= F.lit(Decimal(1 << 63)), below).otherwise(column).cast("bigint")
-    return column
 
 
 def _to_natural(column: Column, kind: Kind) -> Column:
@@ -103,7 +75,3 @@ def _viewed(spark_type: str, arrow_type: str) -> Callable[[Column], Column]:
 
     udf: Callable[[Column], Column] = arrow_udf(view, returnType=spark_type)  # type: ignore[call-overload]
     return udf
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
