@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from whence.lang.program import Program
-from whence.maintain import bootstrap
+from whence.maintain import Controller, Impact, Policy, bootstrap
+from whence.plan import View
 from whence.tables import Progress
 
 from . import loading
+from .changing import Sources, inputs_of
 from .directives import read_input, write_outputs
+from .revision import Input, LocalRevision
 from .tables import LocalTables
+from .values import EncodedTuples
 
 if TYPE_CHECKING:
     from whence.store import Writer
@@ -28,17 +34,57 @@ class LocalEngine:
     ) -> None:
         self.program = program
         self.tables = LocalTables(program, counts, warn, announce)
+        self.controller = Controller(program)
+        self._changes: list[dict[str, Input]] = []  # one an update, to be taken back
         self.bad_rows: dict[str, int] = {}  # none: a row that does not fit is an error
 
     def load(self, relation: str, source: Any) -> None:
-        loading.load(self.program.relations[relation], source, self.tables)
+        self.tables.insert(relation, *loading.encoded(self.program.relations[relation], source, self.tables))
 
     def read_inputs(self, folder: Path) -> None:
         for directive in self.program.directives_of("input"):
             read_input(directive, folder, self.tables)
 
     def run(self, progress: Progress | None) -> None:
-        bootstrap(self.program, self.tables, progress)
+        self.controller.bootstrapped(bootstrap(self.program, self.tables, progress))
+        self._changes.clear()
+
+    def update(
+        self, insert: Sources, delete: Sources, policy: Policy, progress: Progress | None
+    ) -> Impact:
+        """A new epoch; if it fails or is interrupted, the one before is the current one."""
+        inputs, ignored = inputs_of(insert, delete, self.tables, policy.lenient)
+        impact = self._revise(inputs, policy, progress)
+        self._changes.append(inputs)
+        return replace(impact, ignored=ignored)
+
+    def undo(self, policy: Policy, progress: Progress | None) -> Impact:
+        inputs = {name: Input(given.deleted, given.inserted) for name, given in self._changes[-1].items()}
+        impact = self._revise(inputs, policy, progress)
+        self._changes.pop()
+        return impact
+
+    def _revise(self, inputs: dict[str, Input], policy: Policy, progress: Progress | None) -> Impact:
+        started = perf_counter()
+        revision = LocalRevision(self.tables, inputs)
+        try:
+            strata = self.controller.revise(revision, policy, progress)
+            came, went = self._differences(revision, View.GAINED), self._differences(revision, View.LOST)
+        except BaseException:
+            revision.abandon()
+            raise
+        revision.commit()
+        used = {report.strategy for report in strata}
+        strategy = used.pop() if len(used) == 1 else "mixed" if used else "update"
+        return Impact(0, strategy, perf_counter() - started, strata, came, went)
+
+    def _differences(self, revision: LocalRevision, view: View) -> dict[str, EncodedTuples]:
+        found = {name: revision.rows_of(name, view) for name in self.program.relations}
+        return {
+            name: EncodedTuples(self.tables.values, self.program.relations[name].columns, rows.copy())
+            for name, rows in found.items()
+            if len(rows)
+        }
 
     def drop_derived(self) -> None:
         self.tables.drop_derived()
