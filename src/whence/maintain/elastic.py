@@ -74,9 +74,7 @@ class Controller:
         for relations, taken in seconds.items():
             self._of(relations).bootstrap = taken
 
-    def revise(
-        self, revision: Revision, policy: Policy, progress: Progress | None = None
-    ) -> tuple[StratumReport, ...]:
+    def revise(self, revision: Revision, policy: Policy, progress: Progress | None = None) -> tuple[StratumReport, ...]:
         """Brings every stratum that the change reaches up to date; the revision is not committed yet."""
         progress = progress or Silent()
         reached = [s for s in self.program.strata if s.rules]
@@ -122,7 +120,7 @@ class Controller:
                 spent = perf_counter() - started
                 self._learn(known, 2 * spent / changed)
                 revision.drop()
-                reason = f"Update was given up after {_time(spent)}, a share of {policy.share:g} of Bootstrap's {_time(whole)}"
+                reason = f"Update was given up after {_time(spent)}; Bootstrap took {_time(whole)}"
             except Uncountable:
                 revision.drop()
                 reason = "a tuple has more derivations than are counted"

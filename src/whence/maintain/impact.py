@@ -27,7 +27,9 @@ class Forgotten:
         return self.count
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        raise WhenceError("a session keeps only the numbers of earlier epochs; keep what `update` returned to have more")
+        raise WhenceError(
+            "a session keeps only the numbers of earlier epochs; keep what `update` returned to have more"
+        )
 
 
 @dataclass(frozen=True)

@@ -35,15 +35,15 @@ def update(
     planning.derive(versions.first_lost, View.LOST)
     revision.take_effect()
     planning.derive(versions.first_gained, View.GAINED)
-    planning.search(versions.searches)
+    planning.search(versions.recalls if revision.dense else versions.searches)
     changed = sum(revision.size(name, View.LOST) + revision.size(name, View.GAINED) for name in stratum.relations)
     progress.iteration(0, int(changed))
-    recursive = [search for search in versions.searches if search.recursive]
+    searches = versions.recalls if revision.dense else [search for search in versions.searches if search.recursive]
     while (iteration := revision.settle()) is not None:
         planning.derive(versions.lost, View.LOST)
         revision.take_effect()
         planning.derive(versions.gained, View.GAINED)
-        planning.search(recursive)
+        planning.search(searches)
         revision.watch()
         changed = sum(revision.size(name, View.LOST) + revision.size(name, View.GAINED) for name in stratum.relations)
         progress.iteration(iteration, int(changed))

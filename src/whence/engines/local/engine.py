@@ -31,9 +31,10 @@ class LocalEngine:
         counts: bool,
         warn: Callable[[str], None],
         announce: Callable[[str], None] | None,
+        dense: bool = False,
     ) -> None:
         self.program = program
-        self.tables = LocalTables(program, counts, warn, announce)
+        self.tables = LocalTables(program, counts, warn, announce, dense)
         self.controller = Controller(program)
         self._changes: list[dict[str, Input]] = []  # one an update, to be taken back
         self.bad_rows: dict[str, int] = {}  # none: a row that does not fit is an error
@@ -49,9 +50,7 @@ class LocalEngine:
         self.controller.bootstrapped(bootstrap(self.program, self.tables, progress))
         self._changes.clear()
 
-    def update(
-        self, insert: Sources, delete: Sources, policy: Policy, progress: Progress | None
-    ) -> Impact:
+    def update(self, insert: Sources, delete: Sources, policy: Policy, progress: Progress | None) -> Impact:
         """A new epoch; if it fails or is interrupted, the one before is the current one."""
         inputs, ignored = inputs_of(insert, delete, self.tables, policy.lenient)
         impact = self._revise(inputs, policy, progress)
@@ -76,6 +75,8 @@ class LocalEngine:
         revision.commit()
         used = {report.strategy for report in strata}
         strategy = used.pop() if len(used) == 1 else "mixed" if used else "update"
+        if revision.dense and strategy == "update":
+            strategy = "dense"
         return Impact(0, strategy, perf_counter() - started, strata, came, went)
 
     def _differences(self, revision: LocalRevision, view: View) -> dict[str, EncodedTuples]:

@@ -139,6 +139,8 @@ class Running:
             if stored.table.stamped:
                 mask = self.tables.mask(reading.relation, reading.view)
                 views[place + V_MASK], views[place + V_VALUE], views[place + V_SENSE] = mask
+            if reading.whole:
+                stored.table.complete()
             if views[place + V_INDEX]:
                 self._extend(stored.table.indexes[reading.columns], high)
         state = self._state

@@ -28,8 +28,10 @@ from .strings import ConversionError
 from .symbols import SymbolTable
 from .table import Rows, Table, Words
 from .values import Value, ValueMismatch, Values
+from .vectors import Vectors
 
 HANDED_ROWS = 1 << 13
+HELD_APART = DELTAS | {View.VECTOR}
 SAMPLE = 4096
 BLOCK = 1 << 16  # rows that are handed out at once
 
@@ -66,7 +68,8 @@ class Stored:
         table = self.table
         if not table.stamped or self.live == len(table):
             return table.rows
-        return table.rows[(table.stamps & NOW) != 0]
+        live: Rows = table.rows[(table.stamps & NOW) != 0]
+        return live
 
     @property
     def annotations(self) -> tuple[Words, Words]:
@@ -82,7 +85,8 @@ class Stored:
         """The rows of iteration 0: the input."""
         table = self.table
         if table.stamped:
-            return table.rows[(table.stamps & (ITERATION | NOW)) == NOW]
+            given: Rows = table.rows[(table.stamps & (ITERATION | NOW)) == NOW]
+            return given
         derived = [start for number, start in self.marks if number > 0]
         return table.rows[: derived[0] if derived else self.stop]  # what lies behind did not end
 
@@ -94,6 +98,7 @@ class LocalTables:
         counts: bool = True,
         warn: Callable[[str], None] = lambda message: None,
         announce: Callable[[str], None] | None = None,
+        dense: bool = False,
     ) -> None:
         self.program = program
         self.counts = counts
@@ -106,6 +111,8 @@ class LocalTables:
         self.stored = {
             name: Stored(Table(self.kernel, relation.arity, counts)) for name, relation in program.relations.items()
         }
+        derived = dict.fromkeys(rule.head.relation for rule in program.rules) if dense else ()
+        self.vectors = {name: Vectors(self.kernel, program.relations[name].arity) for name in derived}
         self._buffers: dict[tuple[int, bool], Buffer] = {}
         self._executions: dict[tuple[Any, ...], Execution] = {}
         self.deltas: dict[tuple[str, View], Stored] = {}  # what views of changes read while an update is under way
@@ -173,9 +180,13 @@ class LocalTables:
     def derive(self, version: RuleVersion) -> None:
         """Evaluate a version into the tuples of the iteration that is under way."""
         stored = self.stored[version.rule.head.relation]
+        vectors = self.vectors.get(version.rule.head.relation)
         insert, fresh = stored.table.insert_from, stored.stop
         for buffer, count in self.emitted(version):
             insert(buffer.address, count, fresh, buffer.weights_address)
+            if vectors is not None:
+                weights = buffer.weights[:count] if buffer.weights_address else None
+                vectors.count(buffer.rows, count, self.iteration + 1, weights)
 
     def emitted(self, version: RuleVersion) -> Iterator[tuple[Buffer, int]]:
         """What a planned version emits, buffer by buffer."""
@@ -218,7 +229,7 @@ class LocalTables:
 
     def holding(self, relation: str, view: View) -> Stored:
         """Where the tuples of a view are."""
-        delta = self.deltas.get((relation, view)) if view in DELTAS else None
+        delta = self.deltas.get((relation, view)) if view in HELD_APART else None
         return self.stored[relation] if delta is None else delta
 
     def mask(self, relation: str, view: View) -> tuple[int, int, int]:
@@ -272,7 +283,8 @@ class LocalTables:
         return self.stored[relation].size
 
     def nbytes(self, relation: str) -> int:
-        return self.stored[relation].table.nbytes
+        vectors = self.vectors.get(relation)
+        return self.stored[relation].table.nbytes + (vectors.table.nbytes if vectors else 0)
 
     def encoded(self, relation: str) -> Iterator[tuple[Rows, Words, Words]]:
         """Blocks of rows with their iterations and counts; not to be kept while the table grows."""
@@ -298,8 +310,8 @@ class LocalTables:
             except ValueMismatch:
                 return False
         table = self.stored[relation].table
-        row = int(table.locate(codes, 1)[0])
-        return row >= 0 and (not table.stamped or bool(table.stamps[row] & NOW))
+        found = int(table.locate(codes, 1)[0])
+        return found >= 0 and (not table.stamped or bool(table.stamps[found] & NOW))
 
     def to_arrow(self, relation: str, annotated: bool) -> Any:
         from .arrow import table_of
@@ -314,7 +326,10 @@ class LocalTables:
 
     def forget(self, relation: str) -> None:
         """Empties a relation."""
-        self.stored[relation] = Stored(Table(self.kernel, self.program.relations[relation].arity, self.counts))
+        arity = self.program.relations[relation].arity
+        self.stored[relation] = Stored(Table(self.kernel, arity, self.counts))
+        if relation in self.vectors:
+            self.vectors[relation] = Vectors(self.kernel, arity)
 
     def drop_derived(self) -> None:
         """Back to the input, wherever an evaluation stopped."""
@@ -323,7 +338,7 @@ class LocalTables:
         for name, stored in list(self.stored.items()):
             table, given = stored.table, stored.given
             stored.old, stored.stop = 0, len(given)
-            if len(given) == len(table) and not table.stamped:
+            if len(given) == len(table) and not table.stamped and name not in self.vectors:
                 table.indexes.clear()  # one may have been growing
             else:
                 self.forget(name)
