@@ -123,7 +123,7 @@ def note(
 
     A row of the buffer is a head and its iteration. An event matters up to the iteration that its tuple has, or always
     if the tuple is not there; but one that has just been deleted has those that a search finds, and no others. Events
-    are three arrays of `count` numbers of four bytes: rows, iterations, signed weights; `noted` says how many there are.
+    are three arrays of `count` numbers of four bytes: rows, iterations, signed weights; `noted` says how many they are.
     Returns how many rows were taken before the table was full.
     """
     table = words(table_address)
@@ -139,7 +139,7 @@ def note(
     event_rows = halves(events_address)
     event_iterations = halves(events_address + count * 4)
     event_weights = halves(events_address + count * 8)
-    noted = words(noted_at)
+    noted = words(noted_address)
     kept = noted[0]
     shift = 32 - bits
     mask = (1 << bits) - 1
