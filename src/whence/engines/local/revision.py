@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from time import perf_counter
 
 import numpy as np
 
@@ -158,7 +159,7 @@ class LocalRevision:
         self.tables.own = frozenset(stratum.relations)
         self.iteration = 0
         for name in stratum.relations:
-            stored = stamped(self.tables.stored[name])
+            stored = self._stamped(name)
             vectors = self.tables.vectors.get(name)
             self.own[name] = Owned(stored, self.logs.setdefault(name, Log()), vectors)
             if vectors is not None:
@@ -169,6 +170,17 @@ class LocalRevision:
             if name in self.inputs:
                 self._change_input(self.own[name], self.inputs[name])
         self._show_changes()
+
+    def _stamped(self, name: str) -> Stored:
+        """A relation with a stamp for each row."""
+        stored = self.tables.stored[name]
+        if not stored.table.stamped:
+            started = perf_counter()
+            stored.live = stored.stop = len(stored.table)
+            stored.table.stamp(stored.stamps)
+            stored.marks.clear()
+            self.tables.arranging += perf_counter() - started
+        return stored
 
     def _change_input(self, owned: Owned, given: Input) -> None:
         table = owned.stored.table
@@ -422,16 +434,6 @@ class LocalRevision:
             vectors.commit()
 
 
-def stamped(stored: Stored) -> Stored:
-    """With a stamp for each row; so far all of them are there."""
-    if not stored.table.stamped:
-        stored.live = len(stored.table)
-        stored.table.stamp((stored.iterations | NOW | BEFORE).astype(np.int32))
-        stored.stop = len(stored.table)
-        stored.marks.clear()
-    return stored
-
-
 def compare(old: Stored, new: Stored) -> tuple[Rows, Rows]:
     """Stamps a table that was evaluated anew, and adds what is no longer there; returns what came and what went."""
     table = new.table
@@ -444,7 +446,8 @@ def compare(old: Stored, new: Stored) -> tuple[Rows, Rows]:
         there[there] = left[found[there]]
     left[found[there]] = False
     went = old.table.rows[left]
-    stamps = (new.iterations | NOW | np.where(there, BEFORE, 0)).astype(np.int32)
+    stamps = new.stamps
+    stamps[~there] &= ~np.int32(BEFORE)
     came = table.rows[~there]
     new.live = size
     table.stamp(stamps)

@@ -18,7 +18,7 @@ from whence.plan.steps import DELTAS, Project, RuleVersion, View
 from whence.plan.text import atom_text
 from whence.tables import Progress
 
-from .assemble import Segment
+from .assemble import Pipeline, Segment, assemble
 from .execute import BUFFER, Buffer, Execution, naming
 from .kernel.layout import BEFORE, CHANGED, ITERATION, NOW
 from .kernel.library import load
@@ -26,7 +26,7 @@ from .primitives import primitives
 from .records import RecordTables
 from .strings import ConversionError
 from .symbols import SymbolTable
-from .table import Rows, Table, Words
+from .table import Halves, Rows, Table, Words
 from .values import Value, ValueMismatch, Values
 from .vectors import Vectors
 
@@ -55,12 +55,16 @@ class Stored:
     @property
     def iterations(self) -> Words:
         """The iteration of each row."""
+        return self.stamps.astype(np.int64) & ITERATION
+
+    @property
+    def stamps(self) -> Halves:
+        """The stamp of each row, or what it would be."""
         if self.table.stamped:
-            return self.table.stamps.astype(np.int64) & ITERATION
-        starts = np.array([start for _, start in self.marks], np.int64)
-        numbers = np.array([number for number, _ in self.marks], np.int64)
-        places = np.searchsorted(starts, np.arange(len(self.table)), side="right") - 1
-        return numbers[places]
+            return self.table.stamps
+        starts = [start for _, start in self.marks]
+        numbers = np.array([number | NOW | BEFORE for number, _ in self.marks], np.int32)
+        return np.repeat(numbers, np.diff([*starts, len(self.table)]))
 
     @property
     def rows(self) -> Rows:
@@ -115,6 +119,7 @@ class LocalTables:
         self.vectors = {name: Vectors(self.kernel, program.relations[name].arity) for name in derived}
         self._buffers: dict[tuple[int, bool], Buffer] = {}
         self._executions: dict[tuple[Any, ...], Execution] = {}
+        self._pipelines: dict[tuple[Any, ...], tuple[RuleVersion, Pipeline]] = {}
         self.deltas: dict[tuple[str, View], Stored] = {}  # what views of changes read while an update is under way
         self.own: frozenset[str] = frozenset()  # the relations of the stratum under way
         self.arranging = 0.0  # seconds that went into indexes of whole relations
@@ -153,7 +158,7 @@ class LocalTables:
 
     def _compute_fact(self, fact: Fact) -> None:
         rule = Rule(fact.atom, (), fact.origin, atom_text(fact.atom) + ".")
-        execution = Execution(primitives([Project(fact.atom.args)]), self)
+        execution = Execution(assemble(primitives([Project(fact.atom.args)]), None, True), self)
         try:
             for buffer, count in execution.results():
                 self.insert(fact.atom.relation, buffer.rows, count)
@@ -193,7 +198,9 @@ class LocalTables:
         key = (id(version.rule), version.views, version.order)
         execution = self._executions.get(key)
         if execution is None:
-            execution = self._executions[key] = Execution(primitives(version.steps), self, None, self.counts)
+            if key not in self._pipelines:  # with the version, so that nothing else gets its rule's number
+                self._pipelines[key] = version, assemble(primitives(version.steps), None, self.counts)
+            execution = self._executions[key] = Execution(self._pipelines[key][1], self)
         try:
             yield from execution.results()
         except (ZeroDivisionError, ConversionError) as error:
@@ -348,9 +355,9 @@ class LocalTables:
         """Tuples of an earlier evaluation, each once, with their iterations and counts."""
         stored = self.stored[relation]
         table = stored.table
-        before = stored.iterations | NOW | BEFORE
+        before = stored.stamps
         table.insert(rows, count, weights=counts)
-        table.stamp(np.concatenate([before, iterations | NOW | BEFORE]).astype(np.int32))
+        table.stamp(np.concatenate([before, (iterations | NOW | BEFORE).astype(np.int32)]))
         stored.live = stored.stop = len(table)
 
 
