@@ -243,3 +243,18 @@ def variables(node: Term | Literal) -> Iterator[Var]:
                 yield from variables(target)
             for literal in body:
                 yield from variables(literal)
+
+
+def read_by(stratum: Stratum) -> Iterator[str]:
+    """The relations that the rules of a stratum read, its own included, once for each atom."""
+
+    def read(body: tuple[Literal, ...]) -> Iterator[str]:
+        for literal in body:
+            match literal:
+                case Atom(relation) | Negation(Atom(relation)):
+                    yield relation
+                case Aggregate(body=inner):
+                    yield from read(inner)
+
+    for rule in stratum.rules:
+        yield from read(rule.body)

@@ -2,8 +2,10 @@
 
 Update is tried as long as it costs less than a share of what Bootstrap of the stratum last took; then its work is
 dropped (000, section 4). Beyond the paper, each stratum is decided by itself, so that a heavy one does not throw away
-the cheap ones; and what Updates cost in earlier epochs, by the size of their change, predicts which are not worth
-trying. A prediction that keeps an Update from being tried fades, so that it will be tried again.
+the cheap ones; and what Updates cost in earlier epochs, by the size of their change, predicts what this one will. One
+that would take longer than Bootstrap is not tried; one that would not may take its time, whatever the share. Where an
+Update was given up, how far it had come tells what it would have cost. A prediction that keeps an Update from being
+tried fades, so that it will be tried again.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from time import perf_counter
 from typing import Any
 
 from whence.errors import WhenceError
-from whence.lang.program import Aggregate, Atom, Literal, Negation, Program, Stratum
+from whence.lang.program import Program, Stratum, read_by
 from whence.maintain.bootstrap import evaluate, limits_of
 from whence.maintain.impact import StratumReport
 from whence.maintain.update import Plans, update
@@ -28,6 +30,7 @@ UNKNOWN = 3e-7  # seconds a tuple that Bootstrap is taken to need where it was n
 AMPLIFIED = 3.0  # how much more a changed tuple is taken to cost than one that is read by Bootstrap, before it is known
 RECENT = 0.5  # the weight of the last Update in what is learned
 FADING = 0.7
+LATE = 2.0  # how much more than expected an Update may take
 
 
 @dataclass(frozen=True)
@@ -54,10 +57,14 @@ class GaveUp(Exception):
 
 @dataclass
 class Learned:
-    """Of a stratum: seconds of its last Bootstrap, and seconds an Update takes for each tuple that has changed."""
+    """Of a stratum: seconds of its last Bootstrap, and seconds an Update takes for each tuple that has changed.
+
+    `sure` says that the latter was seen, and not only hoped for.
+    """
 
     bootstrap: float | None = None
     changed: float | None = None
+    sure: bool = False
 
 
 class Controller:
@@ -68,7 +75,7 @@ class Controller:
         self.limits = limits_of(program)
         self.learned: dict[tuple[str, ...], Learned] = {}
         self._versions: dict[tuple[str, ...], tuple[UpdateVersions, Plans]] = {}
-        self._reads = {stratum.relations: _reads(stratum) for stratum in program.strata}
+        self._reads = {s.relations: tuple(dict.fromkeys((*s.relations, *read_by(s)))) for s in program.strata}
 
     def bootstrapped(self, seconds: Mapping[tuple[str, ...], float]) -> None:
         for relations, taken in seconds.items():
@@ -105,26 +112,31 @@ class Controller:
             whole = known.bootstrap or self._guess(stratum, revision)
             reason = "as asked"
             if policy.strategy == "elastic":
-                budget = max(policy.share * whole, ALWAYS)
                 expected = self._expected(stratum, changed, whole, revision)
                 tuples = "1 changed tuple" if changed == 1 else f"{changed:,} changed tuples"
                 reason = f"{tuples}: expected to take {_time(expected)}, Bootstrap {_time(whole)}"
-                if expected > max(budget, policy.share * whole) and expected > ALWAYS:
+                if expected > max(whole, ALWAYS):
                     if known.changed is not None:
-                        known.changed *= FADING
-                    return self._bootstrap(stratum, revision, started, reason, progress)
+                        known.changed, known.sure = FADING * known.changed, False
+                    return self._bootstrap(stratum, revision, started, reason, True, progress)
+                budget = max(policy.share * whole, ALWAYS)
+                if known.sure:
+                    budget = max(budget, min(whole, LATE * expected))
             try:
                 progress.placed("update", reason)
                 return self._update(stratum, changed, revision, started, budget, reason, progress)
             except GaveUp:
                 spent = perf_counter() - started
-                self._learn(known, 2 * spent / changed)
-                revision.drop()
+                done = revision.drop()
                 reason = f"Update was given up after {_time(spent)}; Bootstrap took {_time(whole)}"
+                report = self._bootstrap(stratum, revision, started, reason, True, progress)
+                times_more = max(1.0, (report.inserted + report.deleted) / max(1, done))
+                self._learn(known, spent * times_more / changed)
+                return report
             except Uncountable:
                 revision.drop()
                 reason = "a tuple has more derivations than are counted"
-        return self._bootstrap(stratum, revision, started, reason, progress)
+        return self._bootstrap(stratum, revision, started, reason, policy.strategy == "elastic", progress)
 
     def _update(
         self,
@@ -152,7 +164,7 @@ class Controller:
         return StratumReport(stratum.relations, "update", reason, seconds, inserted, deleted)
 
     def _bootstrap(
-        self, stratum: Stratum, revision: Revision, started: float, reason: str, progress: Progress
+        self, stratum: Stratum, revision: Revision, started: float, reason: str, elastic: bool, progress: Progress
     ) -> StratumReport:
         progress.placed("bootstrap", reason)
         seconds = 0.0
@@ -166,7 +178,7 @@ class Controller:
                 tables.end()
             seconds = perf_counter() - begun
 
-        inserted, deleted = revision.recompute(stratum, evaluated)
+        inserted, deleted = revision.recompute(stratum, evaluated, ready=elastic)
         self._versions.pop(stratum.relations, None)  # plans were made for other sizes
         self._of(stratum.relations).bootstrap = seconds
         return StratumReport(stratum.relations, "bootstrap", reason, perf_counter() - started, inserted, deleted)
@@ -184,11 +196,12 @@ class Controller:
         if rate is None:
             below = [name for name in self._reads[stratum.relations] if name not in stratum.relations]
             read = sum(revision.size(name, View.ALL) for name in below or stratum.relations)
-            rate = AMPLIFIED * whole / max(1.0, read) * SHARE
+            rate = AMPLIFIED * whole / max(1.0, read)
         return rate * changed
 
     def _learn(self, known: Learned, rate: float) -> None:
         known.changed = rate if known.changed is None else RECENT * rate + (1 - RECENT) * known.changed
+        known.sure = True
 
     def to_json(self) -> dict[str, Any]:
         """What has been learned, for a state that is kept."""
@@ -200,23 +213,6 @@ class Controller:
         for text, known in learned.items():
             if text in strata:
                 self.learned[strata[text]] = Learned(**known)
-
-
-def _reads(stratum: Stratum) -> tuple[str, ...]:
-    """The relations of a stratum and all that its rules read."""
-    names = dict.fromkeys(stratum.relations)
-
-    def read(body: tuple[Literal, ...]) -> None:
-        for literal in body:
-            match literal:
-                case Atom(relation) | Negation(Atom(relation)):
-                    names.setdefault(relation)
-                case Aggregate(body=inner):
-                    read(inner)
-
-    for rule in stratum.rules:
-        read(rule.body)
-    return tuple(names)
 
 
 def _time(seconds: float) -> str:

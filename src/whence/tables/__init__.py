@@ -119,12 +119,15 @@ class Revision(Statistics, Protocol):
         """The stratum is done; how many tuples it gained and lost."""
         ...
 
-    def drop(self) -> None:
-        """The stratum is as if it had not been begun."""
+    def drop(self) -> int:
+        """The stratum is as if it had not been begun; how many tuples had come and gone so far."""
         ...
 
-    def recompute(self, stratum: Stratum, evaluate: Callable[[Tables], None]) -> tuple[int, int]:
-        """Evaluates a stratum from its input, compares, and says how many tuples it gained and lost."""
+    def recompute(self, stratum: Stratum, evaluate: Callable[[Tables], None], ready: bool) -> tuple[int, int]:
+        """Evaluates a stratum from its input, compares, and says how many tuples it gained and lost.
+
+        If it is to be `ready` for Updates, what they had made of it before, they have again.
+        """
         ...
 
     def apply(self, stratum: Stratum) -> tuple[int, int]:

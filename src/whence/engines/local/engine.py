@@ -82,7 +82,7 @@ class LocalEngine:
     def _differences(self, revision: LocalRevision, view: View) -> dict[str, EncodedTuples]:
         found = {name: revision.rows_of(name, view) for name in self.program.relations}
         return {
-            name: EncodedTuples(self.tables.values, self.program.relations[name].columns, rows.copy())
+            name: EncodedTuples(self.tables.values, self.program.relations[name].columns, rows)
             for name, rows in found.items()
             if len(rows)
         }

@@ -18,7 +18,7 @@ from time import perf_counter
 
 import numpy as np
 
-from whence.lang.program import Stratum
+from whence.lang.program import Program, Stratum, read_by
 from whence.plan.steps import RuleVersion, View
 from whence.plan.update_versions import Sieve
 from whence.tables import Tables, Uncountable
@@ -50,6 +50,8 @@ class LocalRevision:
         self.logs: dict[str, Log] = {}
         self.replaced: dict[str, Stored] = {}  # what recomputed relations were
         self.replaced_vectors: dict[str, Vectors] = {}
+        self.differences: dict[tuple[str, View], Rows] = {}  # of strata that are done
+        self._read_above = _read_above(tables.program)
         self.own: dict[str, Revised] = {}
         self.watch: Callable[[], None] = lambda: None
         self.iteration = 0
@@ -198,11 +200,14 @@ class LocalRevision:
         return gained, lost
 
     def _differ(self, name: str, view: View, rows: Rows) -> int:
-        """What strata above see of a relation's changes."""
-        delta = Stored(Table(self.tables.kernel, rows.shape[1], counted=False))
-        delta.table.append(rows)
-        delta.stop = len(delta.table)
-        self.tables.deltas[name, view] = delta
+        """A relation's changes, as a table where strata above read it."""
+        self.differences[name, view] = rows
+        self.tables.deltas.pop((name, view), None)
+        if name in self._read_above:
+            delta = Stored(Table(self.tables.kernel, rows.shape[1], counted=False))
+            delta.table.append(rows)
+            delta.stop = len(delta.table)
+            self.tables.deltas[name, view] = delta
         return len(rows)
 
     def _close(self) -> None:
@@ -213,11 +218,15 @@ class LocalRevision:
                 del self.tables.deltas[name, view]
         self.tables.forget_executions()
 
-    def drop(self) -> None:
-        for name in self.own:
+    def drop(self) -> int:
+        done = 0
+        for name, revised in self.own.items():
+            there = revised.table.stamps[revised.log.rows] & (BEFORE | NOW)
+            done += int(np.count_nonzero((there == BEFORE) | (there == NOW)))
             self._restore(name)
             del self.tables.deltas[name, View.LOST], self.tables.deltas[name, View.GAINED]
         self._close()
+        return done
 
     def _restore(self, name: str) -> None:
         stored = self.tables.stored[name]
@@ -233,11 +242,13 @@ class LocalRevision:
 
     # From its input
 
-    def recompute(self, stratum: Stratum, evaluate: Callable[[Tables], None]) -> tuple[int, int]:
+    def recompute(self, stratum: Stratum, evaluate: Callable[[Tables], None], ready: bool) -> tuple[int, int]:
         tables = self.tables
         tables.forget_executions()
+        arranged: dict[str, list[tuple[int, ...]]] = {}
         for name in stratum.relations:
             old = tables.stored[name]
+            arranged[name] = list(old.table.indexes) if ready else []
             old.table.indexes.clear()
             self.replaced[name] = old
             if name in tables.vectors:
@@ -254,7 +265,10 @@ class LocalRevision:
         evaluate(tables)
         gained = lost = 0
         for name in stratum.relations:
-            came, went = compare(self.replaced[name], tables.stored[name])
+            stored = tables.stored[name]
+            came, went = compare(self.replaced[name], stored, name in self._read_above)
+            for columns in arranged[name]:
+                stored.table.index(columns).extend(stored.stop)
             gained += self._differ(name, View.GAINED, came)
             lost += self._differ(name, View.LOST, went)
         tables.own = frozenset()
@@ -264,12 +278,8 @@ class LocalRevision:
 
     def rows_of(self, relation: str, view: View) -> Rows:
         """The tuples that a relation gained or lost in this epoch."""
-        delta = self.tables.deltas.get((relation, view))
-        return (
-            np.empty((0, self.tables.program.relations[relation].arity), np.int64)
-            if delta is None
-            else delta.table.rows
-        )
+        none: Rows = np.empty((0, self.tables.program.relations[relation].arity), np.int64)
+        return self.differences.get((relation, view), none)
 
     def commit(self) -> None:
         for name, log in self.logs.items():
@@ -301,8 +311,8 @@ class LocalRevision:
             vectors.commit()
 
 
-def compare(old: Stored, new: Stored) -> tuple[Rows, Rows]:
-    """Stamps a table that was evaluated anew, and adds what is no longer there; returns what came and what went."""
+def compare(old: Stored, new: Stored, is_read: bool) -> tuple[Rows, Rows]:
+    """Stamps a table that was evaluated anew; returns what came and what went, which stays if it is yet to be read."""
     table = new.table
     size = len(table)
     found = old.table.locate(table.rows.reshape(-1), size)
@@ -318,11 +328,17 @@ def compare(old: Stored, new: Stored) -> tuple[Rows, Rows]:
     came = table.rows[~there]
     new.live = size
     table.stamp(stamps)
-    table.insert(np.ascontiguousarray(went).reshape(-1), len(went), FAR)
-    table.stamps[size:] = BEFORE
+    if is_read:
+        table.insert(np.ascontiguousarray(went).reshape(-1), len(went), FAR)
+        table.stamps[size:] = BEFORE
     new.stop = len(table)
     new.marks.clear()
     return came, went
+
+
+def _read_above(program: Program) -> frozenset[str]:
+    """The relations that are read in another stratum than their own."""
+    return frozenset(name for s in program.strata for name in read_by(s) if name not in s.relations)
 
 
 def compact(tables: LocalTables, name: str) -> None:
