@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from whence.errors import WhenceError
     from whence.results import Result
     from whence.session import Session, open
+    from whence.state import open_state
 
-__all__ = ["Options", "Result", "Session", "WhenceError", "open"]
+__all__ = ["Options", "Result", "Session", "WhenceError", "open", "open_state"]
 
 _HOMES = {
     "Options": "engines.spark.options",
@@ -25,6 +26,7 @@ _HOMES = {
     "Session": "session",
     "WhenceError": "errors",
     "open": "session",
+    "open_state": "state",
 }
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from whence.engines.spark.options import Options
-    from whence.store import Epoch, Writer
+    from whence.store import Epoch, Store, Writer
 
 Warn = Callable[[Diagnostic | str], None]
 ENGINES = ("local", "spark")
@@ -51,6 +51,8 @@ class Engine(Protocol):
 
     def store(self, relation: str, writer: Writer) -> None: ...
 
+    def restore(self, relation: str, store: Store, epoch: int) -> None: ...
+
     def close(self) -> None: ...
 
 
@@ -58,6 +60,7 @@ def open(
     program: str | os.PathLike[str] | Program | None = None,
     *,
     text: str | None = None,
+    file: str = "<program>",
     engine: str = "local",
     counts: bool = True,
     spark: SparkSession | None = None,
@@ -65,7 +68,7 @@ def open(
     warn: Warn | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> Session:
-    """Opens a session on a program: the path of a `.dl` file, a `Program`, or `text`.
+    """Opens a session on a program: the path of a `.dl` file, a `Program`, or `text`, which diagnostics call `file`.
 
     `engine="spark"` evaluates on `spark`, else on the session that is running, else on a new one; `options` say how.
     `counts=False` leaves out the number of derivations of each tuple, which results do not need but maintaining and
@@ -80,10 +83,10 @@ def open(
     if engine == "local":
         if spark is not None or options is not None:
             raise WhenceError("a Spark session and its options are for engine='spark'")
-        compiled = _compiled(program, text, warn)
+        compiled = _compiled(program, text, file, warn)
         from whence.engines.local.engine import LocalEngine
 
-        return Session(compiled, LocalEngine(compiled, counts, heard, announce), _text_of(program, text))
+        return Session(compiled, LocalEngine(compiled, counts, heard, announce), _text_of(program, text, file))
     if not counts:
         raise WhenceError("counts=False is for engine='local'")
     from whence.engines.spark.cluster import prepared
@@ -91,26 +94,30 @@ def open(
 
     options = options or Options()
     with prepared(spark, options.setting) as cluster:  # Spark is imported while the program is compiled
-        compiled = _compiled(program, text, warn)
+        compiled = _compiled(program, text, file, warn)
         cluster.imported()
         from whence.engines.spark.engine import SparkEngine
 
-        return Session(compiled, SparkEngine(compiled, cluster, options, heard, announce), _text_of(program, text))
+        return Session(
+            compiled, SparkEngine(compiled, cluster, options, heard, announce), _text_of(program, text, file)
+        )
 
 
-def _compiled(program: str | os.PathLike[str] | Program | None, text: str | None, warn: Warn | None) -> Program:
+def _compiled(
+    program: str | os.PathLike[str] | Program | None, text: str | None, file: str, warn: Warn | None
+) -> Program:
     if text is not None:
-        return compile_text(text, warn=warn)
+        return compile_text(text, file, warn=warn)
     if isinstance(program, Program):
         return program
     assert program is not None
     return load(program, warn=warn)
 
 
-def _text_of(program: str | os.PathLike[str] | Program | None, text: str | None) -> tuple[str, str] | None:
+def _text_of(program: str | os.PathLike[str] | Program | None, text: str | None, file: str) -> tuple[str, str] | None:
     """The text that was compiled, and the name of its file."""
     if text is not None:
-        return text, "<program>"
+        return text, file
     if program is None or isinstance(program, Program):
         return None
     return Path(program).read_text(encoding="utf-8-sig"), os.fspath(program)
@@ -201,6 +208,17 @@ class Session:
             for relation in self.program.relations:
                 self.engine.store(relation, writer)
         return store.latest
+
+    def restore(self, store: Store, epoch: int | None = None) -> None:
+        """Takes over the state of an epoch of a store, by default the last, in place of what the session holds."""
+        number = store.epoch(epoch).number
+        self._evaluated = True
+        try:
+            for relation in self.program.relations:
+                self.engine.restore(relation, store, number)
+        except BaseException:
+            self._reopen()
+            raise
 
     def close(self) -> None:
         """Gives up what the engine holds; a Spark session that was started for this one is stopped."""

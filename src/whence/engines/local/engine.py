@@ -12,10 +12,11 @@ from whence.tables import Progress
 
 from . import loading
 from .directives import read_input, write_outputs
+from .restoring import restore
 from .tables import LocalTables
 
 if TYPE_CHECKING:
-    from whence.store import Writer
+    from whence.store import Store, Writer
 
 
 class LocalEngine:
@@ -51,6 +52,9 @@ class LocalEngine:
 
     def store(self, relation: str, writer: Writer) -> None:
         writer.write(relation, self.tables.to_arrow(relation, annotated=True))
+
+    def restore(self, relation: str, store: Store, epoch: int) -> None:
+        restore(self.tables, self.program.relations[relation], store.batches(relation, epoch))
 
     def close(self) -> None:
         """Nothing is held but memory."""

@@ -87,6 +87,17 @@ class LocalTables:
             rows[:, i] = self.values.encode([t[i] for t in tuples], column.type, column.kind)
         self.insert(relation, rows.reshape(-1), len(tuples))
 
+    def restore(self, relation: str, rows: Words, count: int, iterations: Words, counts: Words) -> None:
+        """Tuples with their iterations and counts, in place of what a relation holds."""
+        self.forget(relation)
+        stored = self.stored[relation]
+        order = np.argsort(iterations, kind="stable")
+        flat = np.ascontiguousarray(rows.reshape(count, -1)[order]).reshape(-1)
+        stored.table.insert(flat, count, weights=np.ascontiguousarray(counts[order]))
+        numbers, starts = np.unique(iterations[order], return_index=True)
+        stored.marks = list(zip(numbers.tolist(), starts.tolist(), strict=True))
+        stored.stop = len(stored.table)
+
     def _insert_facts(self) -> None:
         plain: dict[str, list[tuple[Value, ...]]] = {}
         for fact in self.program.facts:

@@ -13,9 +13,10 @@ from whence.engines.local import loading
 from whence.engines.local.directives import read_input as read_here
 from whence.engines.local.directives import write_outputs as write_here
 from whence.engines.local.forms import filename_of, form_of, is_text
+from whence.engines.local.restoring import restore
 from whence.lang.program import Directive, Program
 from whence.maintain import bootstrap
-from whence.store import Writer
+from whence.store import Store, Writer
 from whence.tables import Progress
 
 from . import sinks, sources
@@ -23,6 +24,7 @@ from .cluster import Cluster
 from .failures import told
 from .options import Options
 from .paths import URI, is_pattern
+from .restoring import restored
 from .tables import SparkTables
 
 SMALL = {"file": 1 << 25, "jsonlines": 1 << 24, "parquet": 1 << 23}  # bytes of a file that is read here, by its form
@@ -125,6 +127,16 @@ class SparkEngine:
         with told():
             frame.write.parquet(str(writer.staging(relation)))
         writer.adopt(relation)
+
+    def restore(self, relation: str, store: Store, epoch: int) -> None:
+        """Small relations come here, as large input stays on Spark."""
+        stored, declared = store.relation(relation, epoch), self.program.relations[relation]
+        if stored.rows <= self.options.driver_rows and self.options.placement in (None, "driver"):
+            restore(self.tables.local, declared, store.batches(relation, epoch))
+            return
+        with told():
+            frame = restored(self.tables.spark, declared, stored.schema, store.layers(relation, epoch))
+            self.tables.restore(relation, frame, stored.rows)
 
     def close(self) -> None:
         self.tables.close()
