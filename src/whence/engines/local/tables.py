@@ -92,7 +92,7 @@ class LocalTables:
         self.forget(relation)
         stored = self.stored[relation]
         order = np.argsort(iterations, kind="stable")
-        flat = np.ascontiguousarray(rows.reshape(count, -1)[order]).reshape(-1)
+        flat = np.ascontiguousarray(rows.reshape(count, stored.table.arity)[order]).reshape(-1)
         stored.table.insert(flat, count, weights=np.ascontiguousarray(counts[order]))
         numbers, starts = np.unique(iterations[order], return_index=True)
         stored.marks = list(zip(numbers.tolist(), starts.tolist(), strict=True))
