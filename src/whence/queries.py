@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from whence.lang import compile_text
 from whence.lang.program import Atom, Const, Program, Stratum, Var
 from whence.lang.query import Query, compile_query
+from whence.results import in_order
 from whence.store import Schema, Store
 from whence.store.parquet import TYPES
 
@@ -64,13 +65,8 @@ def _answer(columns: tuple[str, ...], tuples: Iterable[tuple[Any, ...]], limit: 
             found += 1
             yield values
 
-    kept = sorted(counted(), key=_order) if limit is None else heapq.nsmallest(limit, counted(), key=_order)
+    kept = sorted(counted(), key=in_order) if limit is None else heapq.nsmallest(limit, counted(), key=in_order)
     return Answer(columns, tuple(kept), found)
-
-
-def _order(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Numbers and strings by value; nil before all other records."""
-    return tuple((() if v is None else (1, *_order(v)) if isinstance(v, tuple) else v) for v in values)
 
 
 def _matching_tuples(store: Store, epoch: int, asked: Query) -> Iterator[tuple[Any, ...]]:

@@ -1,21 +1,29 @@
-"""A session on the state that a store holds: any epoch of it, as it was committed, without evaluating again."""
+"""A session and the store that holds its state: an epoch is opened as it was committed, without evaluating again; a
+change becomes the next one."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+from whence.changes import Change
 from whence.errors import WhenceError
-from whence.lang import Diagnostic
+from whence.history import sizes_to_json
+from whence.lang import Diagnostic, compile_text
+from whence.maintain.impact import Impact
 from whence.session import Session
 from whence.session import open as open_session
 from whence.store import Store
+from whence.tables import Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from whence.engines.spark.options import Options
+
+INHERITED = ("streams", "learned")  # what a summary takes over from the epoch before
 
 
 def open_state(
@@ -60,3 +68,73 @@ def open_state(
         session.close()
         raise
     return session
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A change that was committed: the number of its epoch in the store, and what it did."""
+
+    epoch: int
+    change: Change
+    impact: Impact
+
+    def to_json(self) -> dict[str, Any]:
+        sizes = {"change": sizes_to_json(self.change.sizes)}
+        return {**self.impact.to_json(), "epoch": self.epoch, **sizes}
+
+
+def apply_change(
+    session: Session,
+    store: Store,
+    change: Change,
+    *,
+    strategy: str = "elastic",
+    share: float = 0.2,
+    lenient: bool = False,
+    progress: Progress | None = None,
+    summary: Mapping[str, Any] | None = None,
+) -> Applied:
+    """Updates a session that is on the last epoch of a store, and commits what has changed as a new epoch.
+
+    Its cost on the disk is that of the change. `summary` is added to what the epoch says of itself.
+    """
+    impact = session.update(
+        insert=change.insert, delete=change.delete, strategy=strategy, share=share, lenient=lenient, progress=progress
+    )
+    parent = store.latest.summary
+    told = {
+        **{key: parent[key] for key in INHERITED if key in parent},
+        "change": sizes_to_json(change.sizes),
+        "impact": sizes_to_json(impact_sizes(impact)),
+        "strata": [asdict(stratum) for stratum in impact.strata],
+        **(summary or {}),
+    }
+    with store.commit(strategy=impact.strategy, seconds=impact.seconds, summary=told) as writer:
+        for relation in session.engine.changed_relations():
+            session.engine.store_changes(relation, writer)
+        writer.keep_others()
+    return Applied(store.latest.number, change, impact)
+
+
+def impact_sizes(impact: Impact) -> dict[str, tuple[int, int]]:
+    names = dict.fromkeys([*impact.inserted, *impact.deleted])
+    return {name: (len(impact.inserted.get(name, ())), len(impact.deleted.get(name, ()))) for name in names}
+
+
+def impact_of(store: Store, epoch: int) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
+    """The tuples that an epoch inserted and deleted, by relation, from what the store holds of it and its parent."""
+    from whence.engines.local.arrow import rows_of
+    from whence.engines.local.tables import LocalTables
+    from whence.store.difference import difference
+
+    described = store.epoch(epoch)
+    program = compile_text(store.program_text(epoch), described.file)
+    tables = LocalTables(replace(program, rules=(), facts=(), strata=(), directives=()))
+    sides: tuple[dict[str, list[Any]], dict[str, list[Any]]] = ({}, {})
+    for name, relation in program.relations.items():
+        for side, table in zip(sides, difference(store, name, epoch), strict=True):
+            if table.num_rows:
+                rows = rows_of(tables, relation, table.columns[: relation.arity]).reshape(-1, relation.arity)
+                columns = [tables.values.decode(rows[:, i], c.type, c.kind) for i, c in enumerate(relation.columns)]
+                side[name] = list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+    return sides

@@ -52,10 +52,11 @@ def parse_change(text: str, program: Program, file: str = "<changes>") -> Change
 
 
 def changeable(program: Program) -> frozenset[str]:
-    """The relations that can be changed: those that are read, and those that no rule derives."""
+    """The relations that can be changed: those that are read, that have facts, or that no rule derives."""
     derived = {rule.head.relation for rule in program.rules}
-    read = {directive.relation for directive in program.directives_of("input")}
-    return frozenset(name for name in program.relations if name in read or name not in derived)
+    given = {directive.relation for directive in program.directives_of("input")}
+    given |= {fact.atom.relation for fact in program.facts}
+    return frozenset(name for name in program.relations if name in given or name not in derived)
 
 
 def _value(term: Term) -> Any:
