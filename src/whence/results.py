@@ -102,11 +102,9 @@ class Result:
             raise WhenceError("derivations were not counted: open the session with counts=True")
 
     def _decoded(self, rows: Rows) -> Iterator[tuple[Any, ...]]:
-        if not self.relation.columns:
-            return iter([()] * len(rows))
-        decode = self._holder.values.decode
-        columns = [decode(rows[:, i], column.type, column.kind) for i, column in enumerate(self.relation.columns)]
-        return zip(*columns, strict=True)
+        from whence.engines.local.values import EncodedTuples
+
+        return iter(EncodedTuples(self._holder.values, self.relation.columns, rows))
 
 
 def in_order(values: tuple[Any, ...]) -> tuple[Any, ...]:

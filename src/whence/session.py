@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from whence.errors import WhenceError
 from whence.lang import Diagnostic, Program, compile_text, load
+from whence.maintain import SHARE, Impact, Policy
 from whence.plan import Statistics
 from whence.results import Holder, Result
 from whence.tables import Progress
@@ -43,6 +46,12 @@ class Engine(Protocol):
 
     def run(self, progress: Progress | None) -> None: ...
 
+    def update(
+        self, insert: Mapping[str, Any], delete: Mapping[str, Any], policy: Policy, progress: Progress | None
+    ) -> Impact: ...
+
+    def undo(self, policy: Policy, progress: Progress | None) -> Impact: ...
+
     def drop_derived(self) -> None: ...
 
     def on_tick(self, tick: Callable[[], None]) -> None: ...
@@ -51,7 +60,15 @@ class Engine(Protocol):
 
     def store(self, relation: str, writer: Writer) -> None: ...
 
+    def changed_relations(self) -> tuple[str, ...]: ...
+
+    def store_changes(self, relation: str, writer: Writer) -> None: ...
+
     def restore(self, relation: str, store: Store, epoch: int) -> None: ...
+
+    def learned(self) -> Mapping[str, Any]: ...
+
+    def remember(self, learned: Mapping[str, Any]) -> None: ...
 
     def close(self) -> None: ...
 
@@ -131,6 +148,7 @@ class Session:
         self.engine = engine
         self._text = text
         self._evaluated = False
+        self._log: list[Impact] = []  # without the tuples themselves
 
     def __repr__(self) -> str:
         state = "evaluated" if self._evaluated else "not run yet"
@@ -168,11 +186,60 @@ class Session:
         """Evaluates the rules. If it is interrupted, the session has its input only."""
         self._reopen()
         self._evaluated = True
+        started = perf_counter()
         try:
             self.engine.run(progress)
         except BaseException:
             self._reopen()
             raise
+        self._log = [Impact(0, "bootstrap", perf_counter() - started)]
+
+    def update(
+        self,
+        insert: Mapping[str, Any] | None = None,
+        delete: Mapping[str, Any] | None = None,
+        *,
+        strategy: str = "elastic",
+        share: float = SHARE,
+        lenient: bool = False,
+        progress: Progress | None = None,
+    ) -> Impact:
+        """Changes the input and brings all results up to date: a new epoch. Returns what came and what went.
+
+        `insert` and `delete` have tuples by relation, given as for `load`. A change that does not fit (a tuple is to be
+        deleted that is not in the input, or inserted that is) is refused, unless `lenient` says to ignore that part. If
+        the update fails or is interrupted, the session is as it was.
+
+        `strategy` is `elastic`, or forces `update` or `bootstrap`. An elastic Update of a stratum is given up when it has
+        cost more than `share` of what Bootstrap took.
+        """
+        self._must_be_evaluated("updated")
+        for relation in [*(insert or {}), *(delete or {})]:
+            self._check(relation)
+        impact = self.engine.update(insert or {}, delete or {}, Policy(strategy, share, lenient), progress)
+        impact = replace(impact, epoch=self.epoch + 1)
+        self._log.append(impact.summary())
+        return impact
+
+    def undo(self, progress: Progress | None = None) -> Impact:
+        """Takes the last update back. Returns what came and what went by that."""
+        self._must_be_evaluated("changed back")
+        if len(self._log) < 2:
+            raise WhenceError("there is no update to undo in this session")
+        impact = self.engine.undo(Policy(), progress)
+        self._log.pop()
+        return replace(impact, epoch=self.epoch)
+
+    @property
+    def epoch(self) -> int:
+        """The number of the epoch: 0 after `run`, one more with each update."""
+        self._must_be_evaluated("in an epoch")
+        return self._log[-1].epoch
+
+    @property
+    def epochs(self) -> tuple[Impact, ...]:
+        """What each epoch since `run` brought, in numbers."""
+        return tuple(self._log)
 
     @property
     def statistics(self) -> Statistics:
@@ -199,26 +266,30 @@ class Session:
 
         if self._text is None:
             raise WhenceError("a state holds its program's text: open the session on a file or a text to save it")
-        if not self._evaluated:
-            raise WhenceError("there is no state yet: run the session before it is saved")
+        self._must_be_evaluated("saved")
         text, file = self._text
         exists = (Path(folder) / MANIFEST).exists()
         store = Store.open(folder) if exists else Store.create(folder)
-        with store.commit(text, file, program=self.program, strategy="bootstrap", seconds=seconds) as writer:
+        told = {"learned": self.engine.learned()}
+        with store.commit(
+            text, file, program=self.program, strategy="bootstrap", seconds=seconds, summary=told
+        ) as writer:
             for relation in self.program.relations:
                 self.engine.store(relation, writer)
         return store.latest
 
     def restore(self, store: Store, epoch: int | None = None) -> None:
         """Takes over the state of an epoch of a store, by default the last, in place of what the session holds."""
-        number = store.epoch(epoch).number
+        described = store.epoch(epoch)
         self._evaluated = True
         try:
             for relation in self.program.relations:
-                self.engine.restore(relation, store, number)
+                self.engine.restore(relation, store, described.number)
         except BaseException:
             self._reopen()
             raise
+        self.engine.remember(described.summary.get("learned", {}))
+        self._log = [Impact(described.number, described.strategy or "bootstrap", described.seconds or 0.0)]
 
     def close(self) -> None:
         """Gives up what the engine holds; a Spark session that was started for this one is stopped."""
@@ -230,7 +301,12 @@ class Session:
             hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(self.program.relations)}"
             raise WhenceError(f"the program has no relation {relation!r}; {hint}")
 
+    def _must_be_evaluated(self, what: str) -> None:
+        if not self._evaluated:
+            raise WhenceError(f"there is no state yet: run the session before it is {what}")
+
     def _reopen(self) -> None:
         if self._evaluated:
             self.engine.drop_derived()
             self._evaluated = False
+            self._log.clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from whence.changes import Change
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from whence.engines.spark.options import Options
 
-INHERITED = ("streams", "learned")  # what a summary takes over from the epoch before
+INHERITED = ("streams",)  # what a summary takes over from the epoch before
 
 
 def open_state(
@@ -106,7 +106,8 @@ def apply_change(
         **{key: parent[key] for key in INHERITED if key in parent},
         "change": sizes_to_json(change.sizes),
         "impact": sizes_to_json(impact_sizes(impact)),
-        "strata": [asdict(stratum) for stratum in impact.strata],
+        "strata": [stratum.to_json() for stratum in impact.strata],
+        "learned": session.engine.learned(),
         **(summary or {}),
     }
     with store.commit(strategy=impact.strategy, seconds=impact.seconds, summary=told) as writer:

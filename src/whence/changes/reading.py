@@ -114,5 +114,5 @@ def _tuples(path: Path, relation: str, program: Program) -> tuple[tuple[Any, ...
     declared = program.relations[relation]
     only: Mapping[str, Any] = {relation: declared}
     tables = LocalTables(replace(program, relations=only, rules=(), facts=(), strata=(), directives=()), counts=False)
-    from_file(declared, path, tables)
+    tables.insert(relation, *from_file(declared, path, tables))
     return tuple(Result(declared, tables))

@@ -55,7 +55,7 @@ def stream(options: argparse.Namespace) -> int:
 
     from whence.engines.spark.cluster import start
     from whence.streaming import Files, Follower, change_files
-    from whence.streaming.stream import started
+    from whence.streaming.starting import started
 
     how = engine_options(options)
     spark = start(spark_options(options).setting)

@@ -1,5 +1,7 @@
-"""How results come to be and stay current. So far: Bootstrap."""
+"""How results come to be and stay current: Bootstrap, Update, and the controller that chooses between them."""
 
 from whence.maintain.bootstrap import bootstrap, evaluate
+from whence.maintain.elastic import SHARE, Controller, Policy
+from whence.maintain.impact import Impact, StratumReport
 
-__all__ = ["bootstrap", "evaluate"]
+__all__ = ["SHARE", "Controller", "Impact", "Policy", "StratumReport", "bootstrap", "evaluate"]

@@ -7,6 +7,7 @@ its derivations there.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from time import perf_counter
 
 from whence.lang.program import Program, Stratum
 from whence.plan import RuleVersion, View, first_versions, later_versions, planned
@@ -15,11 +16,14 @@ from whence.tables import Lost, Progress, Silent, Tables
 ATTEMPTS = 4  # at a stratum, when machines are lost
 
 
-def bootstrap(program: Program, tables: Tables, progress: Progress | None = None) -> None:
+def bootstrap(program: Program, tables: Tables, progress: Progress | None = None) -> dict[tuple[str, ...], float]:
+    """Evaluates all strata; returns the seconds that each took."""
     progress = progress or Silent()
-    limits = {d.relation: int(d.parameters["n"]) for d in program.directives_of("limitsize")}
+    limits = limits_of(program)
+    seconds: dict[tuple[str, ...], float] = {}
     strata = [stratum for stratum in program.strata if stratum.rules]
     for number, stratum in enumerate(strata, 1):
+        started = perf_counter()
         for attempt in range(1, ATTEMPTS + 1):
             progress.stratum(number, len(strata), stratum)
             try:
@@ -31,6 +35,13 @@ def bootstrap(program: Program, tables: Tables, progress: Progress | None = None
             except Lost:
                 if attempt == ATTEMPTS:
                     raise
+        seconds[stratum.relations] = perf_counter() - started
+    return seconds
+
+
+def limits_of(program: Program) -> dict[str, int]:
+    """The most tuples that relations with a `.limitsize` may have."""
+    return {d.relation: int(d.parameters["n"]) for d in program.directives_of("limitsize")}
 
 
 def evaluate(

@@ -14,6 +14,7 @@ from whence.lang.program import Aggregate, Atom, Comparison, Const, Literal, Neg
 from whence.plan.literals import Constraint, is_operand, names_of, split
 from whence.plan.statistics import Statistics
 from whence.plan.steps import (
+    DELTAS,
     Absent,
     Bind,
     Binds,
@@ -37,11 +38,20 @@ FEW = 8  # with more atoms than this, only the smallest are tried as the first
 
 def planned(version: RuleVersion, statistics: Statistics) -> RuleVersion:
     """The version with its order and steps."""
-    rule = version.rule
-    body = Body(rule.body, version.views, frozenset(), rule.head.args, statistics)
-    given = rule.plan.get(version.number)
+    body = _body(version, statistics)
+    given = version.rule.plan.get(version.number)
     order = tuple(i - 1 for i in given) if given else body.best_order()
     return replace(version, order=order, steps=tuple(body.steps(order)))
+
+
+def cost(version: RuleVersion, statistics: Statistics) -> float:
+    """How many bindings a planned version is expected to meet."""
+    return _body(version, statistics).course(version.order, greedy=False).cost
+
+
+def _body(version: RuleVersion, statistics: Statistics) -> Body:
+    rule = version.rule
+    return Body(rule.body, version.views, frozenset(), rule.head.args, statistics, version.absent, version.inside)
 
 
 @dataclass
@@ -66,9 +76,14 @@ class Body:
         given: frozenset[str],
         results: tuple[Term, ...],
         statistics: Statistics,
+        absent: Sequence[View] = (),
+        inside: View = View.ALL,
     ) -> None:
         self.readings, self.constraints = split(literals)
         self.views = views
+        negations = [c.literal for c in self.constraints if isinstance(c.literal, Negation)]
+        self.absent = dict(zip(map(id, negations), absent or [inside] * len(negations), strict=True))
+        self.inside = inside
         self.given = given
         self.results = results
         self.statistics = statistics
@@ -85,14 +100,14 @@ class Body:
         if not self.readings:
             return ()
         for i, view in enumerate(self.views):
-            if view is View.NEW:
+            if view in DELTAS:
                 course = self.course([i], greedy=True)
                 if not course.crosses:
                     return order_of(course)
         sizes = [self.statistics.size(r.atom.relation, v) for r, v in zip(self.readings, self.views, strict=True)]
         firsts = sorted(range(len(sizes)), key=sizes.__getitem__)
         courses = [self.course([first], greedy=True) for first in firsts[: len(sizes) if len(sizes) <= FEW else 4]]
-        has_delta = View.NEW in self.views
+        has_delta = not DELTAS.isdisjoint(self.views)
         return order_of(min(courses, key=lambda course: (course.crosses if has_delta else 0, course.cost)))
 
     def course(self, order: Sequence[int], greedy: bool) -> Course:
@@ -173,11 +188,13 @@ class Body:
     def constrain(self, literal: Comparison | Negation | Aggregate, bound: frozenset[str]) -> Step:
         if isinstance(literal, Negation):
             keys = _keys(literal.atom, bound)
-            return Absent(literal.atom, View.ALL, keys)
+            return Absent(literal.atom, self.absent[id(literal)], keys)
         if isinstance(literal, Aggregate):
             atoms = sum(isinstance(part, Atom) for part in literal.body)
             target = () if literal.target is None else (literal.target,)
-            body = Body(literal.body, [View.ALL] * atoms, names_of(literal.outer), target, self.statistics)
+            views = [self.inside] * atoms
+            given = names_of(literal.outer)
+            body = Body(literal.body, views, given, target, self.statistics, inside=self.inside)
             return Fold(literal, tuple(body.steps(body.best_order())))
         if literal.op == "=":
             for one, other in ((literal.left, literal.right), (literal.right, literal.left)):
@@ -209,7 +226,7 @@ def _read(atom: Atom, view: View, bound: frozenset[str], needed: frozenset[str],
             binds += ((column, arg),)
     if not binds and not repeats:
         return Exists(atom, view, keys)
-    if not keys or (first and view is View.NEW):  # a delta is read once: no index is made of it
+    if not keys or (first and view in DELTAS):  # a delta is read once: no index is made of it
         return Scan(atom, view, keys, binds, repeats)
     return Probe(atom, view, keys, binds, repeats)
 

@@ -14,11 +14,25 @@ from whence.lang.program import Aggregate, Atom, Comparison, Const, Record, Rule
 
 
 class View(Enum):
-    """Which tuples of a relation an atom reads: those of one iteration, those before it, or both."""
+    """Which tuples of a relation an atom reads.
+
+    Bootstrap reads those of one iteration, those before it, or both. Update reads those of the epoch before too, and the
+    tuples that its changes are: see `whence.plan.update_versions`.
+    """
 
     ALL = "all"
     OLD = "old"
     NEW = "new"
+    BEFORE = "before"  # in the previous epoch
+    KEPT = "kept"  # not among the changes that are being propagated
+    EITHER = "either"  # in the previous epoch or now
+    LOST = "lost"  # changed, as they were
+    GAINED = "gained"  # changed, as they are now
+    MISSING = "missing"  # lost in the iteration under way, and perhaps derived in a later one
+    CAUSE = "cause"  # of a set of keys that was computed for this version
+
+
+DELTAS = frozenset([View.NEW, View.LOST, View.GAINED, View.MISSING, View.CAUSE])  # small, and read first
 
 
 Operand = Var | Const
@@ -121,12 +135,15 @@ Step = Scan | Probe | Exists | Absent | Filter | Bind | Unpack | Fold | Project
 class RuleVersion:
     """A rule with the view that each of its positive atoms reads. `order` and `steps` are set once it is planned.
 
-    `number` is what a `.plan` calls the version.
+    `number` is what a `.plan` calls the version. `absent` are the views of the negated atoms, `inside` is that of all
+    atoms in aggregates; each is `ALL` where it is not given.
     """
 
     rule: Rule
     views: tuple[View, ...]
     number: int = 0
+    absent: tuple[View, ...] = ()
+    inside: View = View.ALL
     order: tuple[int, ...] = ()
     steps: tuple[Step, ...] = ()
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from whence.lang.program import (
     FUNCTORS,
@@ -53,6 +54,17 @@ def describe(version: RuleVersion) -> str:
 
 def atom_text(atom: Atom) -> str:
     return _atom(atom, {})
+
+
+def tuple_text(relation: str, values: Iterable[Any]) -> str:
+    """A tuple of Python values as users write it in a program."""
+    return f"{relation}({', '.join(map(_value, values))})"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return _term(Const(value, "symbol" if isinstance(value, str) else "number"), {})
 
 
 def _numbered(steps: tuple[Step, ...], names: Names, head: Atom | None, indent: str) -> Iterator[str]:

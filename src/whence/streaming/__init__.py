@@ -7,6 +7,6 @@ written as a change feed.
 from whence.streaming.feed import Feed
 from whence.streaming.follower import Follower
 from whence.streaming.frames import Events, Files
-from whence.streaming.stream import change_files, stream
+from whence.streaming.starting import change_files, stream
 
 __all__ = ["Events", "Feed", "Files", "Follower", "change_files", "stream"]

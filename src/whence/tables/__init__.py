@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from whence.lang.program import Stratum
 from whence.plan.statistics import Statistics
-from whence.plan.steps import RuleVersion
+from whence.plan.steps import RuleVersion, View
+from whence.plan.update_versions import Sieve
 
-__all__ = ["Lost", "Progress", "Silent", "Tables"]
+__all__ = ["Lost", "Progress", "Revision", "Silent", "Tables", "Uncountable"]
 
 
 class Progress(Protocol):
@@ -37,6 +39,10 @@ class Lost(Exception):
     """A machine took part of a stratum's tuples with it. What the stratum reads is still there: begin it again."""
 
 
+class Uncountable(Exception):
+    """A tuple has more derivations than are counted, so that one more or less says nothing."""
+
+
 class Tables(Statistics, Protocol):
     """The relations of a program while its strata are evaluated, one after the other, iteration by iteration."""
 
@@ -58,4 +64,72 @@ class Tables(Statistics, Protocol):
 
     def end(self) -> None:
         """The stratum is complete."""
+        ...
+
+
+class Revision(Statistics, Protocol):
+    """A new epoch while it is made beside the one before: stratum by stratum, in order.
+
+    Of a stratum that is begun, `LOST` and `GAINED` are the changes that are being propagated: at first those of lower
+    relations and of its input, then, after each `settle`, those of one iteration, as they were and as they are to be.
+    `watch` is called every now and then, and may raise.
+    """
+
+    watch: Callable[[], None]
+
+    @property
+    def arranging(self) -> float:
+        """Seconds that went into arrangements so far, which serve later epochs too."""
+        ...
+
+    def changed(self, relation: str) -> int:
+        """The number of tuples in which the epochs differ: of a lower relation, or of the input of this one."""
+        ...
+
+    def begin(self, stratum: Stratum) -> None:
+        """Revise this stratum from now on; those before it are done."""
+        ...
+
+    def collect(self, name: str, arity: int, version: RuleVersion) -> None:
+        """Adds what a version derives to a set of keys, `CAUSE` of that name."""
+        ...
+
+    def sift(self, sieve: Sieve) -> None:
+        """Makes `MISSING` of the sieve's name of the tuples that were just deleted."""
+        ...
+
+    def derive(self, version: RuleVersion, sign: View) -> None:
+        """Instantiations that were lost, gained, or found for deleted tuples (`MISSING`), by iteration of their head."""
+        ...
+
+    def take_effect(self) -> None:
+        """From now on the relations of the stratum are as the changes under way leave them."""
+        ...
+
+    def settle(self) -> int | None:
+        """Goes on to the next iteration in which tuples change, and says which; None if there is none."""
+        ...
+
+    def end(self) -> tuple[int, int]:
+        """The stratum is done; how many tuples it gained and lost."""
+        ...
+
+    def drop(self) -> None:
+        """The stratum is as if it had not been begun."""
+        ...
+
+    def recompute(self, stratum: Stratum, evaluate: Callable[[Tables], None]) -> tuple[int, int]:
+        """Evaluates a stratum from its input, compares, and says how many tuples it gained and lost."""
+        ...
+
+    def apply(self, stratum: Stratum) -> tuple[int, int]:
+        """Changes the input of a stratum without rules."""
+        ...
+
+    def commit(self) -> None:
+        """The new epoch is the current one."""
+        ...
+
+    def abandon(self) -> None:
+        """The epoch before is the current one, as it was, wherever the revision stands."""
         ...

@@ -36,11 +36,11 @@ def schema(relation: Relation, annotated: bool = False) -> pyarrow.Schema:
 
 def table_of(tables: LocalTables, relation: Relation, annotated: bool) -> pyarrow.Table:
     """A relation's tuples; annotated, with iteration and count."""
-    stored = tables.stored[relation.name].table
+    stored = tables.stored[relation.name]
     columns = columns_of(tables, relation, stored.rows)
     if annotated:
-        columns += [pyarrow.array(tables.iterations(relation.name), pyarrow.int32())]
-        columns += [pyarrow.array(stored.counts.astype(np.int64))]
+        iterations, counts = stored.annotations
+        columns += [pyarrow.array(iterations, pyarrow.int32()), pyarrow.array(counts)]
     return pyarrow.Table.from_arrays(columns, schema=schema(relation, annotated))
 
 

@@ -26,7 +26,8 @@ def read_input(directive: Directive, folder: Path, tables: LocalTables) -> None:
         _check(directive)
         from .formats import read_format
 
-        return read_format(directive, folder, tables)
+        tables.insert(relation.name, *read_format(directive, folder, tables))
+        return
     standard = given.get("IO") == "stdin"
     path = folder / filename_of(directive)
     source: Path | BinaryIO = sys.stdin.buffer if standard else path
@@ -89,7 +90,7 @@ def _write(directive: Directive, folder: Path, tables: LocalTables, files: Repla
         path,
         relation,
         tables.program.types,
-        tables.stored[relation.name].table.rows,
+        tables.stored[relation.name].rows,
         tables.symbols,
         tables.records,
         delimiter=given.get("delimiter", "\t"),
@@ -112,7 +113,7 @@ def _print(directive: Directive, tables: LocalTables, size: Callable[[str], int]
         sys.stdout.buffer,
         relation,
         tables.program.types,
-        tables.stored[relation.name].table.rows,
+        tables.stored[relation.name].rows,
         tables.symbols,
         tables.records,
         delimiter=delimiter,

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from whence.lang.program import Program
-from whence.maintain import bootstrap
+from whence.maintain import Controller, Impact, Policy, bootstrap
+from whence.plan import View
 from whence.tables import Progress
 
 from . import loading
+from .changed import Changed, changed
+from .changing import Sources, inputs_of
 from .directives import read_input, write_outputs
 from .restoring import restore
+from .revision import Input, LocalRevision
 from .tables import LocalTables
+from .values import EncodedTuples
 
 if TYPE_CHECKING:
     from whence.store import Store, Writer
@@ -29,17 +36,59 @@ class LocalEngine:
     ) -> None:
         self.program = program
         self.tables = LocalTables(program, counts, warn, announce)
+        self.controller = Controller(program)
+        self._changes: list[dict[str, Input]] = []  # one an update, to be taken back
+        self._restored = False
+        self._changed: dict[str, Changed] = {}  # by the last update, of a state that was restored
         self.bad_rows: dict[str, int] = {}  # none: a row that does not fit is an error
 
     def load(self, relation: str, source: Any) -> None:
-        loading.load(self.program.relations[relation], source, self.tables)
+        self.tables.insert(relation, *loading.encoded(self.program.relations[relation], source, self.tables))
 
     def read_inputs(self, folder: Path) -> None:
         for directive in self.program.directives_of("input"):
             read_input(directive, folder, self.tables)
 
     def run(self, progress: Progress | None) -> None:
-        bootstrap(self.program, self.tables, progress)
+        self.controller.bootstrapped(bootstrap(self.program, self.tables, progress))
+        self._changes.clear()
+
+    def update(self, insert: Sources, delete: Sources, policy: Policy, progress: Progress | None) -> Impact:
+        """A new epoch; if it fails or is interrupted, the one before is the current one."""
+        inputs, ignored = inputs_of(insert, delete, self.tables, policy.lenient)
+        impact = self._revise(inputs, policy, progress)
+        self._changes.append(inputs)
+        return replace(impact, ignored=ignored)
+
+    def undo(self, policy: Policy, progress: Progress | None) -> Impact:
+        inputs = {name: Input(given.deleted, given.inserted) for name, given in self._changes[-1].items()}
+        impact = self._revise(inputs, policy, progress)
+        self._changes.pop()
+        return impact
+
+    def _revise(self, inputs: dict[str, Input], policy: Policy, progress: Progress | None) -> Impact:
+        started = perf_counter()
+        revision = LocalRevision(self.tables, inputs)
+        try:
+            strata = self.controller.revise(revision, policy, progress)
+            came, went = self._differences(revision, View.GAINED), self._differences(revision, View.LOST)
+            touched = changed(revision) if self._restored else {}
+        except BaseException:
+            revision.abandon()
+            raise
+        revision.commit()
+        self._changed = touched
+        used = {report.strategy for report in strata}
+        strategy = used.pop() if len(used) == 1 else "mixed" if used else "update"
+        return Impact(0, strategy, perf_counter() - started, strata, came, went)
+
+    def _differences(self, revision: LocalRevision, view: View) -> dict[str, EncodedTuples]:
+        found = {name: revision.rows_of(name, view) for name in self.program.relations}
+        return {
+            name: EncodedTuples(self.tables.values, self.program.relations[name].columns, rows.copy())
+            for name, rows in found.items()
+            if len(rows)
+        }
 
     def drop_derived(self) -> None:
         self.tables.drop_derived()
@@ -53,8 +102,23 @@ class LocalEngine:
     def store(self, relation: str, writer: Writer) -> None:
         writer.write(relation, self.tables.to_arrow(relation, annotated=True))
 
+    def changed_relations(self) -> tuple[str, ...]:
+        """The relations that are not stored as they are now if they are stored as they were before the last update."""
+        return tuple(self._changed)
+
+    def store_changes(self, relation: str, writer: Writer) -> None:
+        self._changed[relation].write(self.tables, self.program.relations[relation], writer)
+
     def restore(self, relation: str, store: Store, epoch: int) -> None:
         restore(self.tables, self.program.relations[relation], store.batches(relation, epoch))
+        self._restored = True
+
+    def learned(self) -> dict[str, Any]:
+        """What the elastic controller knows by now, for a state that is kept."""
+        return self.controller.to_json()
+
+    def remember(self, learned: Mapping[str, Any]) -> None:
+        self.controller.remember(learned)
 
     def close(self) -> None:
         """Nothing is held but memory."""

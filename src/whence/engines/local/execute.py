@@ -7,6 +7,7 @@ of the segment before it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,17 +36,21 @@ from .kernel.layout import (
     V_HIGH,
     V_INDEX,
     V_LOW,
+    V_MASK,
+    V_SENSE,
     V_TABLE,
+    V_VALUE,
     VIEW_WORDS,
 )
 from .primitives import Compare, Compute, Emit, Group, Pack, Primitive
-from .table import Rows, Table, Words
+from .table import Index, Rows, Table, Words
 
 if TYPE_CHECKING:
     from .tables import LocalTables
 
 BUFFER = 1 << 15  # rows
 BUDGET = 20_000  # chunks, before Python looks at the clock
+MANY = 10_000  # rows of an index, which take a time of their own
 COUNTING = ("count", "sum", "mean")
 
 
@@ -91,10 +96,10 @@ class Running:
         for i, reading in enumerate(segment.readings):
             match reading:
                 case Arranged():
-                    stored = tables.stored[reading.relation]
-                    self._views[i * VIEW_WORDS + V_TABLE] = stored.table.address
-                    if reading.columns:
-                        self._views[i * VIEW_WORDS + V_INDEX] = stored.table.index(reading.columns).address
+                    table = tables.holding(reading.relation, reading.view).table
+                    self._views[i * VIEW_WORDS + V_TABLE] = table.address
+                    if reading.columns and len(reading.columns) < table.arity:
+                        self._views[i * VIEW_WORDS + V_INDEX] = table.index(reading.columns).address
                     self._relations.append((i * VIEW_WORDS, reading))
                 case RecordFields(arity):
                     self._views[i * VIEW_WORDS + V_TABLE] = tables.records.table(arity).address
@@ -123,21 +128,31 @@ class Running:
     def start(self) -> bool:
         """Look at the relations as they are now; false if one is empty that must not be."""
         views = self._views
-        stored_relations = self.tables.stored
         for place, reading in self._relations:
-            stored = stored_relations[reading.relation]
+            stored = self.tables.holding(reading.relation, reading.view)
             low = stored.old if reading.view is View.NEW else 0
             high = stored.old if reading.view is View.OLD else stored.stop
             if low >= high and reading.needed:
                 return False
             views[place + V_LOW] = low
             views[place + V_HIGH] = high
-            if reading.columns:
-                stored.table.indexes[reading.columns].extend(high)
+            if stored.table.stamped:
+                mask = self.tables.mask(reading.relation, reading.view)
+                views[place + V_MASK], views[place + V_VALUE], views[place + V_SENSE] = mask
+            if views[place + V_INDEX]:
+                self._extend(stored.table.indexes[reading.columns], high)
         state = self._state
         state[S_DEPTH] = 0
         state[S_LEVELS + L_CURSOR] = views[V_LOW] if self._scans_relation else 0
         return True
+
+    def _extend(self, index: Index, stop: int) -> None:
+        if stop - index.size < MANY:
+            index.extend(stop)
+            return
+        started = perf_counter()
+        index.extend(stop)
+        self.tables.arranging += perf_counter() - started
 
     def chunks(self) -> Iterator[int]:
         """The number of rows in the buffer, each time that there are some."""

@@ -21,23 +21,25 @@ from .forms import RowError, filename_of, form_of, matched
 from .json_lines import sieve_json
 from .reading import BYTE_ORDER_MARK, FactsError
 from .sieve import Sieved
+from .table import Words
 from .tables import LocalTables
 
 BATCH = 1 << 16  # rows that are checked at once
 HOLDS = "holds"  # the column of a relation without columns, as Parquet has no tuple without
 
 
-def read_format(directive: Directive, folder: Path, tables: LocalTables) -> None:
+def read_format(directive: Directive, folder: Path, tables: LocalTables) -> tuple[Words, int]:
+    """The rows of a file or a folder of files, encoded, one after the other, and how many they are."""
     relation = tables.program.relations[directive.relation]
     path = folder / filename_of(directive)
     batches = _parquet if form_of(directive) == "parquet" else _json_lines
     every = [sieved for file in _files(path, relation) for sieved in batches(file, relation, tables)]
-    for sieved in every:  # once it is known that all are right
-        tables.insert(relation.name, _encoded(sieved, relation, tables), sieved.count)
+    rows = [_encoded(sieved, relation, tables) for sieved in every]  # once it is known that all are right
+    return np.concatenate([np.empty(0, np.int64), *rows]), sum(sieved.count for sieved in every)
 
 
 def write_format(directive: Directive, relation: Relation, tables: LocalTables, stream: BinaryIO) -> None:
-    rows = tables.stored[relation.name].table.rows
+    rows = tables.stored[relation.name].rows
     columns = columns_of(tables, relation, rows)
     if form_of(directive) == "parquet":
         table = (

@@ -14,37 +14,39 @@ from whence.lang.program import Directive, Relation
 
 from .facts import read_facts
 from .forms import IMPLIED
+from .table import Words
 from .tables import LocalTables
 from .values import ValueMismatch
 
 DTYPES = {"number": "iu", "unsigned": "iu", "float": "iuf"}
 
 
-def load(relation: Relation, source: Any, tables: LocalTables) -> None:
-    """Tuples, the path of a `.facts` file, a NumPy array, or anything that hands out Arrow data."""
+def encoded(relation: Relation, source: Any, tables: LocalTables) -> tuple[Words, int]:
+    """The rows of tuples, the path of a `.facts` file, a NumPy array, or anything that hands out Arrow data.
+
+    They are one after the other, with how many they are.
+    """
     if isinstance(source, str | os.PathLike):
-        from_file(relation, source, tables)
-    elif hasattr(source, "__arrow_c_stream__"):
-        from_arrow(relation, source, tables)
-    elif hasattr(source, "dtype") and hasattr(source, "shape"):
-        from_array(relation, source, tables)
-    elif hasattr(source, "toArrow"):  # a Spark DataFrame
-        from_arrow(relation, source.toArrow(), tables)
-    else:
-        from_tuples(relation, source, tables)
+        return from_file(relation, source, tables)
+    if hasattr(source, "__arrow_c_stream__"):
+        return from_arrow(relation, source, tables)
+    if hasattr(source, "dtype") and hasattr(source, "shape"):
+        return from_array(relation, source, tables)
+    if hasattr(source, "toArrow"):  # a Spark DataFrame
+        return from_arrow(relation, source.toArrow(), tables)
+    return from_tuples(relation, source, tables)
 
 
-def from_file(relation: Relation, path: str | os.PathLike[str], tables: LocalTables) -> None:
+def from_file(relation: Relation, path: str | os.PathLike[str], tables: LocalTables) -> tuple[Words, int]:
     name = os.fspath(path)
     if name.endswith(tuple(IMPLIED)):
         from .formats import read_format
 
         return read_format(Directive("input", relation.name, {"filename": name}, relation.origin), Path(), tables)
-    rows, count = read_facts(path, name, relation, tables.program.types, tables.symbols, tables.records)
-    tables.insert(relation.name, rows, count)
+    return read_facts(path, name, relation, tables.program.types, tables.symbols, tables.records)
 
 
-def from_tuples(relation: Relation, source: Iterable[Any], tables: LocalTables) -> None:
+def from_tuples(relation: Relation, source: Iterable[Any], tables: LocalTables) -> tuple[Words, int]:
     try:
         tuples = list(source)
     except TypeError:
@@ -54,12 +56,12 @@ def from_tuples(relation: Relation, source: Iterable[Any], tables: LocalTables) 
             shape = f"a tuple of {relation.arity} value" + "s" * (relation.arity != 1)
             raise WhenceError(f"{relation.name}: tuple {row} is {given!r:.60}; it should be {shape}")
     try:
-        tables.insert_tuples(relation.name, tuples)
+        return tables.encode(relation.name, tuples), len(tuples)
     except ValueMismatch as error:
         raise WhenceError(f"{relation.name}: tuple {error.row}: {error}") from None
 
 
-def from_array(relation: Relation, array: Any, tables: LocalTables) -> None:
+def from_array(relation: Relation, array: Any, tables: LocalTables) -> tuple[Words, int]:
     """A NumPy array with a row for each tuple; only for columns of numbers."""
     if array.ndim != 2 or array.shape[1] != relation.arity:
         wanted = f"(…, {relation.arity})"
@@ -71,10 +73,10 @@ def from_array(relation: Relation, array: Any, tables: LocalTables) -> None:
     rows = np.empty(array.shape, np.int64)
     for i, column in enumerate(relation.columns):
         rows[:, i] = array[:, i].astype(np.float64).view(np.int64) if column.kind == "float" else array[:, i]
-    tables.insert(relation.name, rows.reshape(-1), len(rows))
+    return rows.reshape(-1), len(rows)
 
 
-def from_arrow(relation: Relation, source: Any, tables: LocalTables) -> None:
+def from_arrow(relation: Relation, source: Any, tables: LocalTables) -> tuple[Words, int]:
     """Anything that hands out Arrow data: its columns are those of the relation, in order."""
     import pyarrow
 
@@ -91,4 +93,4 @@ def from_arrow(relation: Relation, source: Any, tables: LocalTables) -> None:
         rows = rows_of(tables, relation, table.columns)
     except ValueMismatch as error:
         raise WhenceError(f"{relation.name}: row {error.row}: {error}") from None
-    tables.insert(relation.name, rows, table.num_rows)
+    return rows, table.num_rows

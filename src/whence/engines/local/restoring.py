@@ -16,7 +16,7 @@ from .values import ValueMismatch
 
 
 def restore(tables: LocalTables, relation: Relation, batches: Iterable[Any]) -> None:
-    """Record batches with the relation's columns, then iteration and count."""
+    """In place of what a relation holds: record batches with its columns, then iteration and count."""
     rows, iterations, counts = [], [], []
     try:
         for batch in batches:
@@ -27,4 +27,5 @@ def restore(tables: LocalTables, relation: Relation, batches: Iterable[Any]) -> 
     except ValueMismatch as error:
         raise WhenceError(f"the state of {relation.name} does not fit its declaration: {error}") from None
     together = [np.concatenate(parts) if parts else np.empty(0, np.int64) for parts in (rows, iterations, counts)]
+    tables.forget(relation.name)
     tables.restore(relation.name, together[0], len(together[1]), together[1], together[2])

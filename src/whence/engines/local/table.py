@@ -2,8 +2,9 @@
 
 A count takes four bytes and stops at 2^31 - 1.
 
-Row numbers never change, so the tuples of one iteration are a range of rows. The kernel reads the descriptor; Python
-only makes room. Row arrays grow in place, so that growing needs no second copy.
+Row numbers never change, so the tuples of one iteration are a range of rows. Once a table is revised its rows have
+stamps, which say so instead. The kernel reads the descriptor; Python only makes room. Row arrays grow in place, so that
+growing needs no second copy.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from .kernel.layout import (
     T_ROWS,
     T_SIZE,
     T_SLOTS,
+    T_STAMPS,
     TABLE_WORDS,
     X_BITS,
     X_COLUMN_COUNT,
@@ -37,6 +39,7 @@ from .memory import Array
 
 Words = np.ndarray[tuple[int], np.dtype[np.int64]]
 Rows = np.ndarray[tuple[int, int], np.dtype[np.int64]]
+Halves = np.ndarray[tuple[int], np.dtype[np.int32]]
 
 FIRST_BITS = 4
 FIRST_ROWS = 16
@@ -57,6 +60,7 @@ class Table:
         self._rows = Array(np.int64, FIRST_ROWS * arity)
         self._counts = Array(np.int32, FIRST_ROWS if counted else 0)
         self._slots = Array(np.int64, 1 << FIRST_BITS)
+        self._stamps: Array | None = None
         self.indexes: dict[tuple[int, ...], Index] = {}
         self._fields[T_ARITY] = arity
         self._fields[T_BITS] = FIRST_BITS
@@ -73,14 +77,29 @@ class Table:
         return self._rows.view[: size * self.arity].reshape(size, self.arity)
 
     @property
-    def counts(self) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    def counts(self) -> Halves:
         return self._counts.view[: len(self)]
 
     @property
+    def stamped(self) -> bool:
+        return self._stamps is not None
+
+    @property
+    def stamps(self) -> Halves:
+        assert self._stamps is not None
+        return self._stamps.view[: len(self)]
+
+    def stamp(self, stamps: Halves) -> None:
+        """Gives every row its stamp; rows that come later have 0."""
+        self._stamps = Array(np.int32, self._fields[T_CAPACITY])
+        self._stamps.view[: len(stamps)] = stamps
+        self._publish()
+
+    @property
     def nbytes(self) -> int:
-        """Bytes in use: rows, counts, the hash set and the indexes."""
+        """Bytes in use: rows, counts, stamps, the hash set and the indexes."""
         size = len(self)
-        per_row = self.arity * 8 + (4 if self.counted else 0)
+        per_row = self.arity * 8 + (4 if self.counted else 0) + (4 if self.stamped else 0)
         return size * per_row + 8 * len(self._slots) + sum(index.nbytes for index in self.indexes.values())
 
     def insert(
@@ -107,6 +126,22 @@ class Table:
         self.kernel.locate(self.address, buffer.ctypes.data, count, found.ctypes.data)
         return found
 
+    def clear(self) -> None:
+        """No rows, at the same address; what was made for many rows is given up."""
+        size = len(self)
+        if not size:
+            return
+        bits = self._fields[T_BITS]
+        if (1 << bits) > 16 * size + 1024:
+            self._fields[T_BITS] = bits = FIRST_BITS
+            self._slots = Array(np.int64, 1 << bits)
+        else:
+            self._slots.view[:] = 0
+        self._fields[T_SIZE] = 0
+        for index in self.indexes.values():
+            index.clear()
+        self._publish()
+
     def index(self, columns: tuple[int, ...]) -> Index:
         index = self.indexes.get(columns)
         if index is None:
@@ -122,6 +157,8 @@ class Table:
             self._rows.grow(capacity * self.arity)
             if self.counted:
                 self._counts.grow(capacity)
+            if self._stamps is not None:
+                self._stamps.grow(capacity)
             self._fields[T_CAPACITY] = capacity
         if size >= (1 << bits) - (1 << (bits - 2)):
             self._slots = grown(self.kernel, self._slots, bits)
@@ -132,6 +169,7 @@ class Table:
         self._fields[T_ROWS] = self._rows.address
         self._fields[T_COUNTS] = self._counts.address if self.counted else 0
         self._fields[T_SLOTS] = self._slots.address
+        self._fields[T_STAMPS] = self._stamps.address if self._stamps is not None else 0
 
 
 class Index:
@@ -163,6 +201,12 @@ class Index:
     def size(self) -> int:
         """How many rows are indexed."""
         return self._fields[X_INDEXED]
+
+    def clear(self) -> None:
+        self._slots = Array(np.int64, 1 << FIRST_BITS)
+        self._fields[X_BITS] = FIRST_BITS
+        self._fields[X_KEYS] = self._fields[X_INDEXED] = 0
+        self._publish()
 
     def extend(self, stop: int) -> None:
         if self._fields[X_INDEXED] >= stop:

@@ -1,7 +1,8 @@
 """The local engine's tables: every relation of a program in memory, and rule versions evaluated into them.
 
-Rows are appended in order of iteration. While an iteration is evaluated, its tuples lie behind `stop`, where no view
-reaches; `advance` makes them the new ones.
+Bootstrap appends rows in order of iteration. While an iteration is evaluated, its tuples lie behind `stop`, where no
+view reaches; `advance` makes them the new ones. Once a relation is revised (see `revision`) its rows have stamps; some
+may be dead, and `live` counts those that are not.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from whence.lang.program import Call, Const, Fact, Program, Record, Rule, Stratum, Term
-from whence.plan.steps import Project, RuleVersion, View
+from whence.plan.steps import DELTAS, Project, RuleVersion, View
 from whence.plan.text import atom_text
 from whence.tables import Progress
 
 from .assemble import Segment
 from .execute import BUFFER, Buffer, Execution, naming
+from .kernel.layout import BEFORE, CHANGED, ITERATION, NOW
 from .kernel.library import load
 from .primitives import primitives
 from .records import RecordTables
@@ -39,8 +41,50 @@ class Stored:
     table: Table
     old: int = 0
     stop: int = 0
+    live: int = 0  # of a table with stamps
     marks: list[tuple[int, int]] = field(default_factory=list)
     distinct: dict[tuple[int, ...], tuple[int, float]] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """How many tuples there are now."""
+        return self.live if self.table.stamped else len(self.table)
+
+    @property
+    def iterations(self) -> Words:
+        """The iteration of each row."""
+        if self.table.stamped:
+            return self.table.stamps.astype(np.int64) & ITERATION
+        starts = np.array([start for _, start in self.marks], np.int64)
+        numbers = np.array([number for number, _ in self.marks], np.int64)
+        places = np.searchsorted(starts, np.arange(len(self.table)), side="right") - 1
+        return numbers[places]
+
+    @property
+    def rows(self) -> Rows:
+        """The tuples that there are now; not to be kept while the table grows."""
+        table = self.table
+        if not table.stamped or self.live == len(table):
+            return table.rows
+        return table.rows[(table.stamps & NOW) != 0]
+
+    @property
+    def annotations(self) -> tuple[Words, Words]:
+        """The iterations and counts of these tuples."""
+        iterations, counts = self.iterations, self.table.counts.astype(np.int64)
+        if not self.table.stamped or self.live == len(self.table):
+            return iterations, counts
+        there = (self.table.stamps & NOW) != 0
+        return iterations[there], counts[there]
+
+    @property
+    def given(self) -> Rows:
+        """The rows of iteration 0: the input."""
+        table = self.table
+        if table.stamped:
+            return table.rows[(table.stamps & (ITERATION | NOW)) == NOW]
+        derived = [start for number, start in self.marks if number > 0]
+        return table.rows[: derived[0] if derived else self.stop]  # what lies behind did not end
 
 
 class LocalTables:
@@ -64,6 +108,9 @@ class LocalTables:
         }
         self._buffers: dict[tuple[int, bool], Buffer] = {}
         self._executions: dict[tuple[Any, ...], Execution] = {}
+        self.deltas: dict[tuple[str, View], Stored] = {}  # what views of changes read while an update is under way
+        self.own: frozenset[str] = frozenset()  # the relations of the stratum under way
+        self.arranging = 0.0  # seconds that went into indexes of whole relations
         self.iteration = 0
         self._stratum: Sequence[Stored] = ()
         self._insert_facts()
@@ -79,24 +126,13 @@ class LocalTables:
             stored.marks.append((0, 0))
         stored.stop = len(table)
 
-    def insert_tuples(self, relation: str, tuples: Sequence[tuple[Value, ...]]) -> None:
-        """Input tuples as Python values; each has as many as the relation has columns."""
+    def encode(self, relation: str, tuples: Sequence[tuple[Value, ...]]) -> Words:
+        """Tuples of Python values, each with as many as the relation has columns, one after the other."""
         columns = self.program.relations[relation].columns
         rows = np.empty((len(tuples), len(columns)), np.int64)
         for i, column in enumerate(columns):
             rows[:, i] = self.values.encode([t[i] for t in tuples], column.type, column.kind)
-        self.insert(relation, rows.reshape(-1), len(tuples))
-
-    def restore(self, relation: str, rows: Words, count: int, iterations: Words, counts: Words) -> None:
-        """Tuples with their iterations and counts, in place of what a relation holds."""
-        self.forget(relation)
-        stored = self.stored[relation]
-        order = np.argsort(iterations, kind="stable")
-        flat = np.ascontiguousarray(rows.reshape(count, stored.table.arity)[order]).reshape(-1)
-        stored.table.insert(flat, count, weights=np.ascontiguousarray(counts[order]))
-        numbers, starts = np.unique(iterations[order], return_index=True)
-        stored.marks = list(zip(numbers.tolist(), starts.tolist(), strict=True))
-        stored.stop = len(stored.table)
+        return rows.reshape(-1)
 
     def _insert_facts(self) -> None:
         plain: dict[str, list[tuple[Value, ...]]] = {}
@@ -106,7 +142,7 @@ class LocalTables:
             else:
                 plain.setdefault(fact.atom.relation, []).append(tuple(map(_value, fact.atom.args)))
         for relation, tuples in plain.items():
-            self.insert_tuples(relation, tuples)
+            self.insert(relation, self.encode(relation, tuples), len(tuples))
 
     def _compute_fact(self, fact: Fact) -> None:
         rule = Rule(fact.atom, (), fact.origin, atom_text(fact.atom) + ".")
@@ -129,21 +165,26 @@ class LocalTables:
     def begin(self, stratum: Stratum) -> None:
         """Evaluate this stratum from now on; its relations hold their input."""
         self.iteration = 0
+        self.own = frozenset(stratum.relations)
         self._stratum = [self.stored[name] for name in stratum.relations]
         for stored in self._stratum:
             stored.old, stored.stop = 0, len(stored.table)
 
     def derive(self, version: RuleVersion) -> None:
         """Evaluate a version into the tuples of the iteration that is under way."""
+        stored = self.stored[version.rule.head.relation]
+        insert, fresh = stored.table.insert_from, stored.stop
+        for buffer, count in self.emitted(version):
+            insert(buffer.address, count, fresh, buffer.weights_address)
+
+    def emitted(self, version: RuleVersion) -> Iterator[tuple[Buffer, int]]:
+        """What a planned version emits, buffer by buffer."""
         key = (id(version.rule), version.views, version.order)
         execution = self._executions.get(key)
         if execution is None:
             execution = self._executions[key] = Execution(primitives(version.steps), self, None, self.counts)
-        stored = self.stored[version.rule.head.relation]
-        insert, fresh = stored.table.insert_from, stored.stop
         try:
-            for buffer, count in execution.results():
-                insert(buffer.address, count, fresh, buffer.weights_address)
+            yield from execution.results()
         except (ZeroDivisionError, ConversionError) as error:
             raise naming(version.rule)(error) from None
 
@@ -167,7 +208,28 @@ class LocalTables:
         """The stratum is complete: what its rules needed in between is given up."""
         for stored in self._stratum:
             stored.old, stored.stop = 0, len(stored.table)
+        self.forget_executions()
+
+    def forget_executions(self) -> None:
+        """What was made ready for tables that are no longer there."""
         self._executions.clear()
+
+    # Views
+
+    def holding(self, relation: str, view: View) -> Stored:
+        """Where the tuples of a view are."""
+        delta = self.deltas.get((relation, view)) if view in DELTAS else None
+        return self.stored[relation] if delta is None else delta
+
+    def mask(self, relation: str, view: View) -> tuple[int, int, int]:
+        """What of a row's stamp a view asks for: mask, value, and whether it has to be that value."""
+        if not self.holding(relation, view).table.stamped:
+            return 0, 0, 1
+        if view is View.KEPT:
+            return (NOW | CHANGED, NOW, 1) if relation in self.own else (BEFORE | NOW, BEFORE | NOW, 1)
+        if view is View.EITHER:
+            return BEFORE | NOW, 0, 0
+        return (BEFORE, BEFORE, 1) if view is View.BEFORE else (NOW, NOW, 1)
 
     def buffer(self, segment: Segment, alone: bool) -> Buffer:
         """A buffer for a segment; one that is alone in its pipeline shares it with others of its form."""
@@ -182,14 +244,16 @@ class LocalTables:
     # Statistics, for the planner
 
     def size(self, relation: str, view: View) -> float:
-        stored = self.stored[relation]
+        stored = self.holding(relation, view)
         if view is View.NEW:
             return stored.stop - stored.old
-        return stored.old if view is View.OLD else stored.stop
+        return stored.old if view is View.OLD else stored.live if stored.table.stamped else stored.stop
 
     def distinct(self, relation: str, columns: tuple[int, ...]) -> float:
         """The number of keys: that of an index where there is one, else judged by a sample."""
-        stored = self.stored[relation]
+        stored = self.stored.get(relation)
+        if stored is None:  # a set of keys, which is read whole or looked up in
+            return self.size(relation, View.CAUSE if (relation, View.CAUSE) in self.deltas else View.MISSING)
         table = stored.table
         size = len(table)
         if len(columns) == table.arity:
@@ -205,18 +269,22 @@ class LocalTables:
     # Results
 
     def rows(self, relation: str) -> int:
-        return len(self.stored[relation].table)
+        return self.stored[relation].size
 
     def nbytes(self, relation: str) -> int:
         return self.stored[relation].table.nbytes
 
     def encoded(self, relation: str) -> Iterator[tuple[Rows, Words, Words]]:
         """Blocks of rows with their iterations and counts; not to be kept while the table grows."""
-        table = self.stored[relation].table
-        iterations = self.iterations(relation)
+        stored = self.stored[relation]
+        table, iterations = stored.table, stored.iterations
         for start in range(0, len(table), BLOCK):
             block = slice(start, start + BLOCK)
-            yield table.rows[block], iterations[block], table.counts[block].astype(np.int64)
+            rows, numbers, counts = table.rows[block], iterations[block], table.counts[block].astype(np.int64)
+            if table.stamped and stored.live < len(table):
+                there = (table.stamps[block] & NOW) != 0
+                rows, numbers, counts = rows[there], numbers[there], counts[there]
+            yield rows, numbers, counts
 
     def has(self, relation: str, row: tuple[Value, ...]) -> bool:
         """Whether a tuple is there. Symbols that no tuple has are not kept."""
@@ -229,7 +297,9 @@ class LocalTables:
                 codes[i] = self.values.encode([value], column.type, column.kind)[0]
             except ValueMismatch:
                 return False
-        return bool(self.stored[relation].table.locate(codes, 1)[0] >= 0)
+        table = self.stored[relation].table
+        row = int(table.locate(codes, 1)[0])
+        return row >= 0 and (not table.stamped or bool(table.stamps[row] & NOW))
 
     def to_arrow(self, relation: str, annotated: bool) -> Any:
         from .arrow import table_of
@@ -249,26 +319,24 @@ class LocalTables:
     def drop_derived(self) -> None:
         """Back to the input, wherever an evaluation stopped."""
         self._executions.clear()
+        self.deltas.clear()
         for name, stored in list(self.stored.items()):
-            table = stored.table
-            derived = [start for number, start in stored.marks if number > 0]
-            given = derived[0] if derived else stored.stop  # what lies behind is of an iteration that did not end
-            stored.old, stored.stop = 0, given
-            if given == len(table):
+            table, given = stored.table, stored.given
+            stored.old, stored.stop = 0, len(given)
+            if len(given) == len(table) and not table.stamped:
                 table.indexes.clear()  # one may have been growing
             else:
-                stored.table = Table(self.kernel, table.arity, self.counts)
-                stored.marks.clear()
-                stored.distinct.clear()
-                self.insert(name, table.rows[:given].reshape(-1).copy(), given)
+                self.forget(name)
+                self.insert(name, given.reshape(-1).copy(), len(given))
 
-    def iterations(self, relation: str) -> Words:
-        """The iteration of each row."""
+    def restore(self, relation: str, rows: Words, count: int, iterations: Words, counts: Words) -> None:
+        """Tuples of an earlier evaluation, each once, with their iterations and counts."""
         stored = self.stored[relation]
-        starts = np.array([start for _, start in stored.marks], np.int64)
-        numbers = np.array([number for number, _ in stored.marks], np.int64)
-        places = np.searchsorted(starts, np.arange(len(stored.table)), side="right") - 1
-        return numbers[places]
+        table = stored.table
+        before = stored.iterations | NOW | BEFORE
+        table.insert(rows, count, weights=counts)
+        table.stamp(np.concatenate([before, iterations | NOW | BEFORE]).astype(np.int32))
+        stored.live = stored.stop = len(table)
 
 
 def _estimate(table: Table, columns: tuple[int, ...]) -> float:

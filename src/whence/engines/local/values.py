@@ -6,16 +6,17 @@ and nil is None.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from whence.lang.program import Kind, Type
+from whence.lang.program import Column, Kind, Type
 
 from .records import RecordTables
 from .symbols import SymbolTable
-from .table import Words
+from .table import Rows, Words
 
 Value = int | float | str | tuple[Any, ...] | None
 RANGES = {"number": (-(2**63), 2**63), "unsigned": (0, 2**64)}
@@ -35,6 +36,25 @@ class ValueMismatch(ValueError):
         shown = repr(value)
         super().__init__(f"{shown if len(shown) < 60 else shown[:57] + '…'} is not {wanted}")
         self.row = row
+
+
+@dataclass(frozen=True)
+class EncodedTuples:
+    """Tuples of a relation, decoded when they are asked for."""
+
+    values: Values
+    columns: tuple[Column, ...]
+    rows: Rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        if not self.columns:
+            return iter([()] * len(self.rows))
+        decode = self.values.decode
+        decoded = [decode(self.rows[:, i], column.type, column.kind) for i, column in enumerate(self.columns)]
+        return zip(*decoded, strict=True)
 
 
 class Values:

@@ -56,7 +56,7 @@ class SparkEngine:
             path = str(source) if URI.match(str(source)) else os.path.abspath(source)
             self._read(Directive("input", relation, {"filename": str(path)}, declared.origin), Path())
         else:
-            loading.load(declared, source, self.tables.local)
+            self.tables.local.insert(relation, *loading.encoded(declared, source, self.tables.local))
 
     def read_inputs(self, folder: Path) -> None:
         for directive in self.program.directives_of("input"):

@@ -119,7 +119,7 @@ class SparkTables:
                     self._insert(name, viewed)
                 continue
             frames = [viewed.frame for viewed in given]
-            if len(self.local.stored[name].table):
+            if self.local.rows(name):
                 here = to_spark(self.local, relation, self.spark)
                 frames.append(here.select(*carried_names(relation.arity)))
             together = frames[0]
@@ -159,7 +159,7 @@ class SparkTables:
 
     def rows(self, name: str) -> int:
         """How many tuples a relation has so far."""
-        return self._frames[name].rows if name in self._frames else len(self.local.stored[name].table)
+        return self._frames[name].rows if name in self._frames else self.local.rows(name)
 
     def lives_here(self, name: str) -> bool:
         return name not in self._frames
@@ -175,7 +175,7 @@ class SparkTables:
         """A relation on Spark, carried and annotated."""
         if name in self._frames:
             return self._frames[name]
-        rows = len(self.local.stored[name].table)
+        rows = self.local.rows(name)
         known = self._copies.get(name)
         if known is None or known.rows != rows:
             with told():

@@ -46,20 +46,15 @@ def arrow_schema(relation: Relation) -> pyarrow.Schema:
 
 def blocks(tables: LocalTables, relation: Relation) -> Iterator[pyarrow.RecordBatch]:
     """The rows of a local relation, carried and annotated."""
-    table = tables.stored[relation.name].table
-    iterations = tables.iterations(relation.name)
     schema = arrow_schema(relation)
-    for start in range(0, len(table), BLOCK):
-        rows = table.rows[start : start + BLOCK]
-        stop = start + len(rows)
-        counts = table.counts[start:stop].astype(np.int64) if table.counted else np.ones(len(rows), np.int64)
-        annotation = [pyarrow.array(iterations[start:stop].astype(np.int32)), pyarrow.array(counts)]
+    for rows, iterations, counts in tables.encoded(relation.name):
+        annotation = [pyarrow.array(iterations.astype(np.int32)), pyarrow.array(counts)]
         yield pyarrow.record_batch([*arrays_of(tables, typed(relation), rows), *annotation], schema=schema)
 
 
 def to_spark(tables: LocalTables, relation: Relation, spark: SparkSession) -> DataFrame:
     """A local relation as a carried, annotated frame."""
-    if len(tables.stored[relation.name].table) <= AT_ONCE or not is_local(spark):
+    if tables.rows(relation.name) <= AT_ONCE or not is_local(spark):
         table = pyarrow.Table.from_batches(blocks(tables, relation), arrow_schema(relation))
         return spark.createDataFrame(table, carried_schema(relation))
     folder = scratch(spark)

@@ -5,9 +5,18 @@ names a table, an index and the range of rows to read. All three are written by 
 growing table needs no new code.
 """
 
-# A table: rows are stored one after the other, `ARITY` int64 each; SLOTS is the hash set over whole rows.
-T_ROWS, T_ARITY, T_SIZE, T_CAPACITY, T_COUNTS, T_SLOTS, T_BITS = range(7)
-TABLE_WORDS = 7
+# A table: rows are stored one after the other, `ARITY` int64 each; SLOTS is the hash set over whole rows. STAMPS is 0
+# until the table is first revised: every row is there then.
+T_ROWS, T_ARITY, T_SIZE, T_CAPACITY, T_COUNTS, T_SLOTS, T_BITS, T_STAMPS = range(8)
+TABLE_WORDS = 8
+
+# The stamp of a row, four bytes: the iteration of its tuple, and in which epochs it is there. A row with neither BEFORE
+# nor NOW is dead. A rule version may read the iteration as if it were one more column, after the last.
+ITERATION = (1 << 27) - 1
+CHANGED = 1 << 27  # by the changes that are being propagated
+TOUCHED = 1 << 28  # in this epoch, and so in its log
+BEFORE = 1 << 29
+NOW = 1 << 30
 
 # A tuple's count of derivations takes four bytes, a weight on its way there eight. What is more stays at these.
 MOST_DERIVATIONS = 2**31 - 1
@@ -18,9 +27,10 @@ MOST_WEIGHT = 2**63 - 1
 X_SLOTS, X_BITS, X_NEXT, X_KEYS, X_INDEXED, X_COLUMN_COUNT, X_COLUMNS = range(7)
 INDEX_WORDS = 7  # then one word for each column
 
-# A view, as a version reads it.
-V_TABLE, V_INDEX, V_LOW, V_HIGH = range(4)
-VIEW_WORDS = 4
+# A view, as a version reads it: the rows from LOW to HIGH and, where MASK is not 0, of these only those with
+# ((stamp & MASK) == VALUE) == SENSE. A probe without an INDEX is by whole rows.
+V_TABLE, V_INDEX, V_LOW, V_HIGH, V_MASK, V_VALUE, V_SENSE = range(7)
+VIEW_WORDS = 7
 
 # A slot holds the upper half of a hash and a row number plus one; 0 is free. The place of an entry is the leading
 # bits of that half, so growing a table is one pass in order and never looks at a row.

@@ -94,15 +94,44 @@ def load(table, rows_register, code, p, registers, count):
     for k in range(width):
         c = code[p + 1 + k]
         to = words(registers + code[p + 2 + width + k] * (CHUNK * 8))
-        for i in range(count):
-            to[i] = rows[rows_register[i] * arity + c]
+        if c == arity:
+            stamps = halves(table[T_STAMPS])
+            for i in range(count):
+                to[i] = stamps[rows_register[i]] & ITERATION
+        else:
+            for i in range(count):
+                to[i] = rows[rows_register[i] * arity + c]
 
 
 @kernel
-def scan(code, p, views, registers, level):
-    view = views + code[p + 1] * (VIEW_WORDS * 8)
-    view_words = words(view)
+def shown(view, stamp):
+    """Whether a view with a mask shows rows of this stamp."""
+    return ((stamp & view[V_MASK]) == view[V_VALUE]) == (view[V_SENSE] != 0)
+
+
+@kernel
+def scan_shown(code, p, view, table, registers, level, chosen):
+    """The next rows that the view shows; `chosen` is to hold their numbers."""
+    stamps = halves(table[T_STAMPS])
+    r = level[L_CURSOR]
+    high = view[V_HIGH]
+    count = 0
+    while r < high and count < CHUNK:
+        if shown(view, stamps[r]):
+            chosen[count] = r
+            count += 1
+        r += 1
+    level[L_CURSOR] = r
+    load(table, chosen, code, p + 2, registers, count)
+    return count
+
+
+@kernel
+def scan(code, p, views, registers, level, chosen):
+    view_words = words(views + code[p + 1] * (VIEW_WORDS * 8))
     table = words(view_words[V_TABLE])
+    if view_words[V_MASK] != 0:
+        return scan_shown(code, p, view_words, table, registers, level, chosen)
     rows = words(table[T_ROWS])
     arity = table[T_ARITY]
     start = level[L_CURSOR]
@@ -141,6 +170,8 @@ def probe(code, p, views, registers, level, above):
     cursor = level[L_CURSOR]
     chain = level[L_CHAIN]
     parents = above[L_ROWS]
+    masked = view[V_MASK] != 0
+    stamps = halves(table[T_STAMPS])
     count = 0
     if crossing:
         while cursor < parents and count < CHUNK:
@@ -150,11 +181,21 @@ def probe(code, p, views, registers, level, above):
             while chain < stop:
                 left[count] = cursor
                 right[count] = chain
-                count += 1
+                count += 1 if not masked or shown(view, stamps[chain]) else 0
                 chain += 1
             if chain >= high:
                 cursor += 1
                 chain = -1
+    elif view[V_INDEX] == 0:
+        if cursor == 0 and chain == -2:
+            find_all(heads, view, True, code, keys + 1, code[keys], registers, parents)
+            chain = -1
+        while cursor < parents:  # at most one row for each, so all of them fit
+            row = heads[cursor]
+            left[count] = cursor
+            right[count] = row
+            count += 1 if low <= row < high and (not masked or shown(view, stamps[row])) else 0
+            cursor += 1
     else:
         following = halves(words(view[V_INDEX])[X_NEXT])
         if cursor == 0 and chain == -2:
@@ -180,7 +221,7 @@ def probe(code, p, views, registers, level, above):
                 continue
             left[count] = cursor
             right[count] = chain
-            count += 1
+            count += 1 if not masked or shown(view, stamps[chain]) else 0
             chain = following[chain]
     level[L_CURSOR] = cursor
     level[L_CHAIN] = chain
@@ -197,23 +238,45 @@ def probe(code, p, views, registers, level, above):
 
 
 @kernel
+def rows_shown(view, most):
+    """How many rows the view shows, counting no further than `most`."""
+    low = view[V_LOW]
+    high = view[V_HIGH]
+    if view[V_MASK] == 0:
+        return max(high - low, 0)
+    stamps = halves(words(view[V_TABLE])[T_STAMPS])
+    count = 0
+    for r in range(low, high):
+        if shown(view, stamps[r]):
+            count += 1
+            if count == most:
+                break
+    return count
+
+
+@kernel
 def in_view(flags, view, whole, wanted, code, keys, width, registers, count):
     """Set flags to 1 where a row of the view has the key, and so differs or not from `wanted`."""
     low = view[V_LOW]
     high = view[V_HIGH]
+    masked = view[V_MASK] != 0
+    stamps = halves(words(view[V_TABLE])[T_STAMPS])
     if width == 0 and not whole:
+        there = 1 if (rows_shown(view, 1) > 0) == wanted else 0
         for i in range(count):
-            flags[i] = 1 if (high > low) == wanted else 0
+            flags[i] = there
         return
     find_all(flags, view, whole, code, keys, width, registers, count)
     if whole:
         for i in range(count):
-            flags[i] = 1 if (low <= flags[i] < high) == wanted else 0
+            r = flags[i]
+            found = low <= r < high and (not masked or shown(view, stamps[r]))
+            flags[i] = 1 if found == wanted else 0
     else:
         following = halves(words(view[V_INDEX])[X_NEXT])
         for i in range(count):
             r = flags[i]
-            while r >= high:
+            while r >= high or (masked and r >= low and r >= 0 and not shown(view, stamps[r])):
                 r = following[r]
             flags[i] = 1 if (r >= low and r >= 0) == wanted else 0
 
@@ -236,11 +299,14 @@ def weigh(flags, view, code, keys, width, registers, count):
     lengths = words(registers + code[keys + width + 2] * (CHUNK * 8))
     low = view[V_LOW]
     high = view[V_HIGH]
+    masked = view[V_MASK] != 0
+    stamps = halves(words(view[V_TABLE])[T_STAMPS])
     if width == 0:
+        matches = rows_shown(view, MOST_DERIVATIONS)
         for i in range(count):
-            weights[i] = times(weights[i], max(high - low, 0))
-            flags[i] = 1 if high > low else 0
-        return 0
+            weights[i] = times(weights[i], matches)
+            flags[i] = 1 if matches > 0 else 0
+        return high - low if masked else 0
     find_all(flags, view, False, code, keys, width, registers, count)
     following = halves(words(view[V_INDEX])[X_NEXT])
     for i in range(CHUNK):
@@ -257,10 +323,10 @@ def weigh(flags, view, code, keys, width, registers, count):
                 r = following[r]
                 met += 1
             while r >= low and r >= 0:
-                matches += 1
+                matches += 1 if not masked or shown(view, stamps[r]) else 0
+                met += 1
                 r = following[r]
             lengths[memory] = matches
-            met += matches
         weights[i] = times(weights[i], lengths[memory])
         flags[i] = 1 if lengths[memory] > 0 else 0
     return met
@@ -291,7 +357,7 @@ def evaluate(code_address, views, registers, state_address, flags_address, out_a
         p = code[1 + depth]
         opening = code[p]
         if opening == SCAN:
-            count = scan(code, p, views, registers, level)
+            count = scan(code, p, views, registers, level, flags)
             p = after_list(code, after_list(code, p + 2))
         elif opening == UNIT:
             count = 1 if level[L_CURSOR] == 0 else 0

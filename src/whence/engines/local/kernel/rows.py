@@ -127,19 +127,30 @@ def locate(table_address, buffer_address, count, found_address):
     found = words(found_address)
     shift = 32 - bits
     mask = (1 << bits) - 1
-    for i in range(count):
-        h = 0
-        for c in range(arity):
-            h = mix(h, buffer[i * arity + c])
-        tag = tag_of(h)
-        place = tag >> shift
-        found[i] = -1
-        while slots[place] != 0:
-            slot = slots[place]
-            if ((slot >> 32) & LOW) == tag and same_row(rows, (slot & LOW) - 1, arity, buffer, i * arity):
-                found[i] = (slot & LOW) - 1
-                break
-            place = (place + 1) & mask
+    block = 0
+    while block < count:
+        stop = min(block + CHUNK, count)
+        for i in range(block, stop):
+            h = 0
+            for c in range(arity):
+                h = mix(h, buffer[i * arity + c])
+            found[i] = tag_of(h)
+            prefetch(table[T_SLOTS] + ((found[i] >> shift) << 3))
+        for i in range(block, stop):  # as `insert` does
+            slot = slots[found[i] >> shift]
+            if slot != 0:
+                prefetch(table[T_ROWS] + ((slot & LOW) - 1) * arity * 8)
+        for i in range(block, stop):
+            tag = found[i]
+            place = tag >> shift
+            found[i] = -1
+            while slots[place] != 0:
+                slot = slots[place]
+                if ((slot >> 32) & LOW) == tag and same_row(rows, (slot & LOW) - 1, arity, buffer, i * arity):
+                    found[i] = (slot & LOW) - 1
+                    break
+                place = (place + 1) & mask
+        block = stop
     return count
 
 

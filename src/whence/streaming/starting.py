@@ -13,7 +13,7 @@ from whence.streaming.frames import Events, Files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 FILES = "path string, modificationTime timestamp, length bigint, content binary"
 CHECKPOINT = "stream"  # in the folder of the state, so that both are kept, moved and removed together

@@ -1,0 +1,91 @@
+"""A change as rows: what users give, checked against the state that it is to change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from whence.errors import WhenceError
+from whence.lang.program import Relation
+from whence.plan.text import tuple_text
+
+from .kernel.layout import ITERATION, NOW
+from .loading import encoded
+from .revision import Input
+from .table import Rows, Table
+from .tables import LocalTables
+
+Sources = Mapping[str, Any]
+
+
+def inputs_of(insert: Sources, delete: Sources, tables: LocalTables, lenient: bool) -> tuple[dict[str, Input], int]:
+    """The rows to insert and to delete, by relation, and how many were left out because they change nothing."""
+    inputs: dict[str, Input] = {}
+    ignored = 0
+    for name in dict.fromkeys([*insert, *delete]):
+        relation = tables.program.relations[name]
+        _must_be_input(relation, tables)
+        inserted, deleted = _rows(relation, insert, tables), _rows(relation, delete, tables)
+        given = np.concatenate([inserted, deleted])
+        found = Table(tables.kernel, relation.arity, counted=False)
+        places = np.empty(len(given), np.int64)
+        found.insert(given.reshape(-1), len(given), found=places)
+        both = np.intersect1d(places[: len(inserted)], places[len(inserted) :])
+        if len(both):
+            raise WhenceError(f"{shown(relation, found.rows[both[:1]], tables)} is both inserted and deleted; do one")
+        there = is_input(tables, name, inserted)
+        missing = ~is_input(tables, name, deleted)
+        if not lenient and there.any():
+            text = shown(relation, inserted[there][:1], tables)
+            raise WhenceError(f"{text} cannot be inserted: it is there; leave it out, or use lenient")
+        if not lenient and missing.any():
+            text = shown(relation, deleted[missing][:1], tables)
+            raise WhenceError(f"{text} cannot be deleted: {_why(relation, deleted[missing][:1], tables)}")
+        ignored += int(there.sum()) + int(missing.sum())
+        inputs[name] = Input(inserted[~there], deleted[~missing])
+    return {name: given for name, given in inputs.items() if len(given.inserted) or len(given.deleted)}, ignored
+
+
+def is_input(tables: LocalTables, name: str, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Which of the rows are input tuples of the relation."""
+    stored = tables.stored[name]
+    found = stored.table.locate(np.ascontiguousarray(rows).reshape(-1), len(rows))
+    there = found >= 0
+    if stored.table.stamped:
+        there[there] = (stored.table.stamps[found[there]] & (ITERATION | NOW)) == NOW
+        return there
+    return there & (found < len(stored.given))
+
+
+def shown(relation: Relation, row: Rows, tables: LocalTables) -> str:
+    """A tuple as users write it."""
+    decoded = [tables.values.decode(row[:, i], c.type, c.kind)[0] for i, c in enumerate(relation.columns)]
+    return tuple_text(relation.name, decoded)
+
+
+def _rows(relation: Relation, sources: Sources, tables: LocalTables) -> Rows:
+    """The tuples of a source, each once."""
+    if relation.name not in sources:
+        return np.empty((0, relation.arity), np.int64)
+    distinct = Table(tables.kernel, relation.arity, counted=False)
+    distinct.insert(*encoded(relation, sources[relation.name], tables))
+    return distinct.rows.copy()
+
+
+def _must_be_input(relation: Relation, tables: LocalTables) -> None:
+    program, name = tables.program, relation.name
+    if not any(rule.head.relation == name for rule in program.rules):
+        return
+    if any(d.relation == name for d in program.directives_of("input")) or len(tables.stored[name].given):
+        return
+    raise WhenceError(f"{name} is derived by rules: change what it is derived from, or give it an `.input {name}`")
+
+
+def _why(relation: Relation, row: Rows, tables: LocalTables) -> str:
+    stored = tables.stored[relation.name]
+    found = int(stored.table.locate(np.ascontiguousarray(row).reshape(-1), 1)[0])
+    if found >= 0 and (not stored.table.stamped or stored.table.stamps[found] & NOW):
+        return "it is derived, and not in the input; change what it is derived from"
+    return "it is not there; leave it out, or use lenient"

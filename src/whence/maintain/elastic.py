@@ -1,0 +1,222 @@
+"""The elastic controller: for each stratum that a change reaches, Update or Bootstrap, and why.
+
+Update is tried as long as it costs less than a share of what Bootstrap of the stratum last took; then its work is
+dropped (000, section 4). Beyond the paper, each stratum is decided by itself, so that a heavy one does not throw away
+the cheap ones; and what Updates cost in earlier epochs, by the size of their change, predicts which are not worth
+trying. A prediction that keeps an Update from being tried fades, so that it will be tried again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from time import perf_counter
+from typing import Any
+
+from whence.errors import WhenceError
+from whence.lang.program import Aggregate, Atom, Literal, Negation, Program, Stratum
+from whence.maintain.bootstrap import evaluate, limits_of
+from whence.maintain.impact import StratumReport
+from whence.maintain.update import update
+from whence.plan import UpdateVersions, View, update_versions
+from whence.tables import Progress, Revision, Silent, Tables, Uncountable
+
+STRATEGIES = ("elastic", "update", "bootstrap")
+SHARE = 0.2
+ALWAYS = 0.02  # seconds that an Update may take in any case
+UNKNOWN = 3e-7  # seconds a tuple that Bootstrap is taken to need where it was never measured
+AMPLIFIED = 3.0  # how much more a changed tuple is taken to cost than one that is read by Bootstrap, before it is known
+RECENT = 0.5  # the weight of the last Update in what is learned
+FADING = 0.7
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How an update is to be done. `strategy` is `elastic`, or `update` or `bootstrap` for every stratum.
+
+    `share` of what Bootstrap took is what an Update may cost; `lenient` ignores changes that change nothing.
+    """
+
+    strategy: str = "elastic"
+    share: float = SHARE
+    lenient: bool = False
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            raise WhenceError(f"there is no strategy {self.strategy!r}; the strategies are: {', '.join(STRATEGIES)}")
+        if not self.share > 0:
+            raise WhenceError(f"the share of Bootstrap that an Update may cost is more than 0, not {self.share}")
+
+
+class GaveUp(Exception):
+    """The Update has cost more than it may."""
+
+
+@dataclass
+class Learned:
+    """Of a stratum: seconds of its last Bootstrap, and seconds an Update takes for each tuple that has changed."""
+
+    bootstrap: float | None = None
+    changed: float | None = None
+
+
+class Controller:
+    """What maintains the strata of a program, and what it has learned of them."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.limits = limits_of(program)
+        self.learned: dict[tuple[str, ...], Learned] = {}
+        self._versions: dict[tuple[str, ...], UpdateVersions] = {}
+        self._reads = {stratum.relations: _reads(stratum) for stratum in program.strata}
+
+    def bootstrapped(self, seconds: Mapping[tuple[str, ...], float]) -> None:
+        for relations, taken in seconds.items():
+            self._of(relations).bootstrap = taken
+
+    def revise(self, revision: Revision, policy: Policy, progress: Progress | None = None) -> tuple[StratumReport, ...]:
+        """Brings every stratum that the change reaches up to date; the revision is not committed yet."""
+        progress = progress or Silent()
+        reached = [s for s in self.program.strata if s.rules]
+        reports = []
+        for stratum in self.program.strata:
+            changed = sum(map(revision.changed, self._reads[stratum.relations]))
+            if not changed:
+                continue
+            if not stratum.rules:
+                revision.apply(stratum)
+                continue
+            progress.stratum(reached.index(stratum) + 1, len(reached), stratum)
+            reports.append(self._maintain(stratum, changed, revision, policy, progress))
+        return tuple(reports)
+
+    def _maintain(
+        self, stratum: Stratum, changed: int, revision: Revision, policy: Policy, progress: Progress
+    ) -> StratumReport:
+        started = perf_counter()
+        known = self._of(stratum.relations)
+        limited = [name for name in stratum.relations if name in self.limits]
+        budget = float("inf")
+        if limited:
+            reason = f"{limited[0]} has a .limitsize, which has no incremental form"
+        elif policy.strategy == "bootstrap":
+            reason = "as asked"
+        else:
+            whole = known.bootstrap or self._guess(stratum, revision)
+            reason = "as asked"
+            if policy.strategy == "elastic":
+                budget = max(policy.share * whole, ALWAYS)
+                expected = self._expected(stratum, changed, whole, revision)
+                tuples = "1 changed tuple" if changed == 1 else f"{changed:,} changed tuples"
+                reason = f"{tuples}: expected to take {_time(expected)}, Bootstrap {_time(whole)}"
+                if expected > max(budget, policy.share * whole) and expected > ALWAYS:
+                    if known.changed is not None:
+                        known.changed *= FADING
+                    return self._bootstrap(stratum, revision, started, reason, progress)
+            try:
+                progress.placed("update", reason)
+                return self._update(stratum, changed, revision, started, budget, reason, progress)
+            except GaveUp:
+                spent = perf_counter() - started
+                self._learn(known, 2 * spent / changed)
+                revision.drop()
+                reason = f"Update was given up after {_time(spent)}, a share of {policy.share:g} of Bootstrap's {_time(whole)}"
+            except Uncountable:
+                revision.drop()
+                reason = "a tuple has more derivations than are counted"
+        return self._bootstrap(stratum, revision, started, reason, progress)
+
+    def _update(
+        self,
+        stratum: Stratum,
+        changed: int,
+        revision: Revision,
+        started: float,
+        budget: float,
+        reason: str,
+        progress: Progress,
+    ) -> StratumReport:
+        prepared = revision.arranging
+
+        def watch() -> None:
+            if perf_counter() - started - (revision.arranging - prepared) > budget:
+                raise GaveUp
+
+        versions = self._versions.get(stratum.relations)
+        if versions is None:
+            versions = self._versions[stratum.relations] = update_versions(stratum)
+        revision.watch = watch
+        inserted, deleted = update(stratum, versions, revision, progress)
+        seconds = perf_counter() - started
+        self._learn(self._of(stratum.relations), (seconds - (revision.arranging - prepared)) / changed)
+        return StratumReport(stratum.relations, "update", reason, seconds, inserted, deleted)
+
+    def _bootstrap(
+        self, stratum: Stratum, revision: Revision, started: float, reason: str, progress: Progress
+    ) -> StratumReport:
+        progress.placed("bootstrap", reason)
+        seconds = 0.0
+
+        def evaluated(tables: Tables) -> None:
+            nonlocal seconds
+            begun = perf_counter()
+            if not tables.solve(stratum, progress):
+                tables.begin(stratum)
+                evaluate(stratum, tables, self.limits, progress)
+                tables.end()
+            seconds = perf_counter() - begun
+
+        inserted, deleted = revision.recompute(stratum, evaluated)
+        self._of(stratum.relations).bootstrap = seconds
+        return StratumReport(stratum.relations, "bootstrap", reason, perf_counter() - started, inserted, deleted)
+
+    # What is known
+
+    def _of(self, relations: tuple[str, ...]) -> Learned:
+        return self.learned.setdefault(relations, Learned())
+
+    def _guess(self, stratum: Stratum, revision: Revision) -> float:
+        return UNKNOWN * sum(revision.size(name, View.ALL) for name in self._reads[stratum.relations])
+
+    def _expected(self, stratum: Stratum, changed: int, whole: float, revision: Revision) -> float:
+        rate = self._of(stratum.relations).changed
+        if rate is None:
+            below = [name for name in self._reads[stratum.relations] if name not in stratum.relations]
+            read = sum(revision.size(name, View.ALL) for name in below or stratum.relations)
+            rate = AMPLIFIED * whole / max(1.0, read) * SHARE
+        return rate * changed
+
+    def _learn(self, known: Learned, rate: float) -> None:
+        known.changed = rate if known.changed is None else RECENT * rate + (1 - RECENT) * known.changed
+
+    def to_json(self) -> dict[str, Any]:
+        """What has been learned, for a state that is kept."""
+        return {" ".join(relations): asdict(known) for relations, known in self.learned.items()}
+
+    def remember(self, learned: Mapping[str, Any]) -> None:
+        """The opposite; what does not fit the program is left out."""
+        strata = {" ".join(stratum.relations): stratum.relations for stratum in self.program.strata}
+        for text, known in learned.items():
+            if text in strata:
+                self.learned[strata[text]] = Learned(**known)
+
+
+def _reads(stratum: Stratum) -> tuple[str, ...]:
+    """The relations of a stratum and all that its rules read."""
+    names = dict.fromkeys(stratum.relations)
+
+    def read(body: tuple[Literal, ...]) -> None:
+        for literal in body:
+            match literal:
+                case Atom(relation) | Negation(Atom(relation)):
+                    names.setdefault(relation)
+                case Aggregate(body=inner):
+                    read(inner)
+
+    for rule in stratum.rules:
+        read(rule.body)
+    return tuple(names)
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
