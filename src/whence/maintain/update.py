@@ -30,9 +30,8 @@ def update(
     revision.begin(stratum)
     planning = Planning(revision)
     for cause in versions.causes:
-        for driven in cause.versions:
-            if revision.size(driven.relation, driven.view):
-                revision.collect(cause.name, cause.arity, planning.of(driven.version))
+        driven = [d.version for d in cause.versions if revision.size(d.relation, d.view)]
+        revision.collect(cause.name, cause.arity, map(planning.of, driven))
     planning.derive(versions.first_lost, View.LOST)
     revision.take_effect()
     planning.derive(versions.first_gained, View.GAINED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from whence.lang.program import Stratum
@@ -90,8 +90,8 @@ class Revision(Statistics, Protocol):
         """Revise this stratum from now on; those before it are done."""
         ...
 
-    def collect(self, name: str, arity: int, version: RuleVersion) -> None:
-        """Adds what a version derives to a set of keys, `CAUSE` of that name."""
+    def collect(self, name: str, arity: int, versions: Iterable[RuleVersion]) -> None:
+        """Makes what the versions derive a set of keys, `CAUSE` of that name."""
         ...
 
     def sift(self, sieve: Sieve) -> None:

@@ -12,7 +12,7 @@ So a tuple's derivations are looked at when it, or a tuple in their body, change
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -184,10 +184,11 @@ class LocalRevision:
             delta.table.insert(leveled.reshape(-1), len(rows))
         delta.stop = len(delta.table)
 
-    def collect(self, name: str, arity: int, version: RuleVersion) -> None:
+    def collect(self, name: str, arity: int, versions: Iterable[RuleVersion]) -> None:
         held = self._keys(name, View.CAUSE, arity)
-        for buffer, count in self.tables.emitted(version):
-            held.table.insert(buffer.rows, count)
+        for version in versions:
+            for buffer, count in self.tables.emitted(version):
+                held.table.insert(buffer.rows, count)
         held.stop = len(held.table)
 
     def sift(self, sieve: Sieve) -> None:
