@@ -291,6 +291,10 @@ class Session:
         self.engine.remember(described.summary.get("learned", {}))
         self._log = [Impact(described.number, described.strategy or "bootstrap", described.seconds or 0.0)]
 
+    def stored_as(self, epoch: int) -> None:
+        """The current epoch is that of a store, which has numbers of its own."""
+        self._log[-1] = replace(self._log[-1], epoch=epoch)
+
     def close(self) -> None:
         """Gives up what the engine holds; a Spark session that was started for this one is stopped."""
         self.engine.close()

@@ -96,8 +96,14 @@ def apply_change(
 ) -> Applied:
     """Updates a session that is on the last epoch of a store, and commits what has changed as a new epoch.
 
-    Its cost on the disk is that of the change. `summary` is added to what the epoch says of itself.
+    Its cost on the disk is that of the change. `summary` is added to what the epoch says of itself. If the epoch cannot
+    be committed, the session is ahead of the store and should be given up.
     """
+    if session.epoch != store.latest.number:
+        raise WhenceError(
+            f"the session is opened at epoch {session.epoch} and the store is at {store.latest.number}; "
+            f"only the last epoch can be changed"
+        )
     impact = session.update(
         insert=change.insert, delete=change.delete, strategy=strategy, share=share, lenient=lenient, progress=progress
     )
@@ -114,6 +120,7 @@ def apply_change(
         for relation in session.engine.changed_relations():
             session.engine.store_changes(relation, writer)
         writer.keep_others()
+    session.stored_as(store.latest.number)
     return Applied(store.latest.number, change, impact)
 
 
@@ -135,7 +142,7 @@ def impact_of(store: Store, epoch: int) -> tuple[dict[str, list[Any]], dict[str,
     for name, relation in program.relations.items():
         for side, table in zip(sides, difference(store, name, epoch), strict=True):
             if table.num_rows:
-                rows = rows_of(tables, relation, table.columns[: relation.arity]).reshape(-1, relation.arity)
+                rows = rows_of(tables, relation, table.columns[: relation.arity]).reshape(len(table), relation.arity)
                 columns = [tables.values.decode(rows[:, i], c.type, c.kind) for i, c in enumerate(relation.columns)]
                 side[name] = list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
     return sides

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from heapq import nsmallest
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from whence.state import Applied
 
 SHOWN = 5
+SORTED = 100_000  # tuples that are put in order to show the first of them
 
 
 def add_to(commands: Any) -> None:
@@ -127,6 +129,7 @@ def described(applied: Applied, program: Program, shown: int) -> list[str]:
 def impact_lines(impact: Impact, program: Program, shown: int) -> list[str]:
     from whence.changes import tuple_text
     from whence.cli.text import signed
+    from whence.results import in_order
     from whence.state import impact_sizes
 
     sizes = impact_sizes(impact)
@@ -137,7 +140,8 @@ def impact_lines(impact: Impact, program: Program, shown: int) -> list[str]:
         lines.append(f"{name} {signed(sizes[name])}")
         for sign, side in (("-", impact.deleted), ("+", impact.inserted)):
             tuples = side.get(name, ())
-            lines += [f"  {sign} {tuple_text(relation, values, program.types)}" for values in islice(tuples, shown)]
+            chosen = islice(tuples, shown) if len(tuples) > SORTED else nsmallest(shown, tuples, key=in_order)
+            lines += [f"  {sign} {tuple_text(relation, values, program.types)}" for values in chosen]
             if len(tuples) > shown > 0:
                 lines.append(f"  {sign} … {len(tuples) - shown:,} more")
     return lines or ["no tuple came or went"]
