@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow
 
 from whence.lang.program import Relation
 
-from .arrow import columns_of, schema
 from .kernel.layout import ITERATION, NOW
 from .revision import LocalRevision, Log
 from .table import Rows, Words
@@ -36,10 +34,16 @@ class Changed:
         return len(self.gone) + len(self.held)
 
     def write(self, tables: LocalTables, relation: Relation, writer: Writer) -> None:
-        annotations = [pyarrow.array(self.iterations, pyarrow.int32()), pyarrow.array(self.counts)]
-        held = [*columns_of(tables, relation, self.held), *annotations]
-        inserted = pyarrow.Table.from_arrays(held, schema=schema(relation, annotated=True))
-        writer.change(relation.name, inserted, _table(tables, relation, self.gone))
+        import pyarrow
+
+        from .arrow import columns_of
+
+        iterations = pyarrow.array(self.iterations, pyarrow.int32())
+        held = [*columns_of(tables, relation, self.held), iterations, pyarrow.array(self.counts)]
+        # A column of zeros, so that a relation without columns has rows.
+        gone = [*columns_of(tables, relation, self.gone), pyarrow.array(np.zeros(len(self.gone), np.int32))]
+        names = writer.schemas[relation.name].fields
+        writer.change(relation.name, pyarrow.table(held, names), pyarrow.table(gone, names[:-1]))
 
 
 def changed(revision: LocalRevision) -> dict[str, Changed]:
@@ -85,10 +89,3 @@ def _between(stored: Stored, rows: Words, was: Flags, iterations: Any, counts: A
         (stamps[held] & ITERATION).astype(np.int64),
         now[held].astype(np.int64),
     )
-
-
-def _table(tables: LocalTables, relation: Relation, rows: Rows) -> pyarrow.Table:
-    columns = columns_of(tables, relation, rows)
-    # A column of zeros, so that a relation without columns has rows.
-    zeros = pyarrow.array(np.zeros(len(rows), np.int32))
-    return pyarrow.Table.from_arrays([*columns, zeros], [*(column.name for column in relation.columns), "iteration"])

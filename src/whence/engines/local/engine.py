@@ -17,7 +17,6 @@ from . import loading
 from .changed import Changed, changed
 from .changing import Sources, inputs_of
 from .directives import read_input, write_outputs
-from .restoring import restore
 from .revision import Input, LocalRevision
 from .tables import LocalTables
 from .values import EncodedTuples
@@ -110,6 +109,8 @@ class LocalEngine:
         self._changed[relation].write(self.tables, self.program.relations[relation], writer)
 
     def restore(self, relation: str, store: Store, epoch: int) -> None:
+        from .restoring import restore
+
         restore(self.tables, self.program.relations[relation], store.batches(relation, epoch))
         self._restored = True
 
