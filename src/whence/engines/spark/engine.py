@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ class SparkEngine:
         self.options = options
         self.warn = warn
         self.tables = SparkTables(program, cluster, options, warn, announce)
+        self._learned: dict[str, Any] = {}
         self._read_before: set[str] = set()  # relations, whose quarantine is added to
         self.bad_rows: dict[str, int] = {}  # by relation: those that were left out
 
@@ -137,6 +138,12 @@ class SparkEngine:
         with told():
             frame = restored(self.tables.spark, declared, stored.schema, store.layers(relation, epoch))
             self.tables.restore(relation, frame, stored.rows)
+
+    def learned(self) -> dict[str, Any]:
+        return self._learned
+
+    def remember(self, learned: Mapping[str, Any]) -> None:
+        self._learned = dict(learned)
 
     def close(self) -> None:
         self.tables.close()

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from decimal import Decimal
 from functools import reduce
 
-import pyarrow
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import DataType, DecimalType, DoubleType, IntegerType, LongType, StringType, StructType
 
 from whence.lang.program import Kind, Relation
 from whence.store import Layer, Schema
 
-from .columns import COUNT, ITERATION, carried_names
+from .columns import COUNT, ITERATION, carried_names, viewed
 
 STORED: dict[Kind, DataType] = {
     "number": LongType(),
@@ -62,15 +61,8 @@ def _carried(spark: SparkSession, schema: Schema, paths: Sequence[str], relation
 def _to_carried(column: Column, kind: Kind) -> Column:
     """The other way of `columns.natural`."""
     if kind == "float":
-        return _bits(column)
+        return viewed("bigint", "int64")(column)
     if kind == "unsigned":
-        wrapped = F.when(column >= F.lit(1 << 63).cast("decimal(20,0)"), column - F.lit(1 << 64).cast("decimal(21,0)"))
+        wrapped = F.when(column >= F.lit(Decimal(1 << 63)), column - F.lit(Decimal(1 << 64)))
         return wrapped.otherwise(column).cast("bigint")
     return column
-
-
-def _as_bits(values: pyarrow.Array) -> pyarrow.Array:
-    return values.view("int64")
-
-
-_bits: Callable[[Column], Column] = arrow_udf(_as_bits, returnType="bigint")  # type: ignore[call-overload]
