@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from whence.errors import WhenceError
 from whence.lang import Diagnostic, Program, compile_text, load
-from whence.maintain import SHARE, Impact, Policy
+from whence.maintain import SHARE, STRATEGIES, Impact, Policy
 from whence.plan import Statistics
 from whence.results import Holder, Result
 from whence.tables import Progress
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Warn = Callable[[Diagnostic | str], None]
 ENGINES = ("local", "spark")
+DENSE = "dense"
 
 
 class Tables(Holder, Statistics, Protocol):
@@ -80,6 +81,7 @@ def open(
     file: str = "<program>",
     engine: str = "local",
     counts: bool = True,
+    strategy: str = "elastic",
     spark: SparkSession | None = None,
     options: Options | None = None,
     warn: Warn | None = None,
@@ -89,13 +91,17 @@ def open(
 
     `engine="spark"` evaluates on `spark`, else on the session that is running, else on a new one; `options` say how.
     `counts=False` leaves out the number of derivations of each tuple, which results do not need but maintaining and
-    explaining them do; only the local engine can. `warn` hears warnings about the program and its evaluation,
+    explaining them do; only the local engine can. `strategy` is how updates are done unless they say otherwise:
+    `elastic`, `update`, `bootstrap`; or `dense`, which keeps the derivations of every iteration, in more memory, and
+    which only the local engine can. `warn` hears warnings about the program and its evaluation,
     `announce` what takes a while.
     """
     if (program is None) == (text is None):
         raise WhenceError("give the path of a program, or its text: whence.open('a.dl') or whence.open(text='…')")
     if engine not in ENGINES:
         raise WhenceError(f"there is no engine {engine!r}; the engines are: {', '.join(ENGINES)}")
+    if strategy not in (*STRATEGIES, DENSE):
+        raise WhenceError(f"there is no strategy {strategy!r}; the strategies are: {', '.join((*STRATEGIES, DENSE))}")
     heard = warn or (lambda message: None)
     if engine == "local":
         if spark is not None or options is not None:
@@ -103,7 +109,10 @@ def open(
         compiled = _compiled(program, text, file, warn)
         from whence.engines.local.engine import LocalEngine
 
-        return Session(compiled, LocalEngine(compiled, counts, heard, announce), _text_of(program, text, file))
+        local = LocalEngine(compiled, counts, heard, announce, dense=strategy == DENSE)
+        return Session(compiled, local, _text_of(program, text, file), strategy)
+    if strategy == DENSE:
+        raise WhenceError("strategy='dense' is for engine='local'")
     if not counts:
         raise WhenceError("counts=False is for engine='local'")
     from whence.engines.spark.cluster import prepared
@@ -115,9 +124,8 @@ def open(
         cluster.imported()
         from whence.engines.spark.engine import SparkEngine
 
-        return Session(
-            compiled, SparkEngine(compiled, cluster, options, heard, announce), _text_of(program, text, file)
-        )
+        spark_engine = SparkEngine(compiled, cluster, options, heard, announce)
+        return Session(compiled, spark_engine, _text_of(program, text, file), strategy)
 
 
 def _compiled(
@@ -143,8 +151,11 @@ def _text_of(program: str | os.PathLike[str] | Program | None, text: str | None,
 class Session:
     """`s["path"]` is a relation: the tuples that were put in and, after `run`, those that follow from them."""
 
-    def __init__(self, program: Program, engine: Engine, text: tuple[str, str] | None = None) -> None:
+    def __init__(
+        self, program: Program, engine: Engine, text: tuple[str, str] | None = None, strategy: str = "elastic"
+    ) -> None:
         self.program = program
+        self.strategy = strategy
         self.engine = engine
         self._text = text
         self._evaluated = False
@@ -199,7 +210,7 @@ class Session:
         insert: Mapping[str, Any] | None = None,
         delete: Mapping[str, Any] | None = None,
         *,
-        strategy: str = "elastic",
+        strategy: str | None = None,
         share: float = SHARE,
         lenient: bool = False,
         progress: Progress | None = None,
@@ -210,13 +221,15 @@ class Session:
         deleted that is not in the input, or inserted that is) is refused, unless `lenient` says to ignore that part. If
         the update fails or is interrupted, the session is as it was.
 
-        `strategy` is `elastic`, or forces `update` or `bootstrap`. An elastic Update of a stratum is given up when it has
-        cost more than `share` of what Bootstrap took.
+        `strategy` is that of the session, else `elastic`, `update` or `bootstrap`. An elastic Update of a stratum is
+        given up when it has cost more than `share` of what Bootstrap took.
         """
         self._must_be_evaluated("updated")
+        if not self.engine.tables.counts:
+            raise WhenceError("derivations were not counted: open the session with counts=True to update it")
         for relation in [*(insert or {}), *(delete or {})]:
             self._check(relation)
-        impact = self.engine.update(insert or {}, delete or {}, Policy(strategy, share, lenient), progress)
+        impact = self.engine.update(insert or {}, delete or {}, self._policy(strategy, share, lenient), progress)
         impact = replace(impact, epoch=self.epoch + 1)
         self._log.append(impact.summary())
         return impact
@@ -226,9 +239,17 @@ class Session:
         self._must_be_evaluated("changed back")
         if len(self._log) < 2:
             raise WhenceError("there is no update to undo in this session")
-        impact = self.engine.undo(Policy(), progress)
+        impact = self.engine.undo(self._policy(), progress)
         self._log.pop()
         return replace(impact, epoch=self.epoch)
+
+    def _policy(self, strategy: str | None = None, share: float = SHARE, lenient: bool = False) -> Policy:
+        strategy = strategy or self.strategy
+        if strategy != DENSE:
+            return Policy(strategy, share, lenient)
+        if self.strategy != DENSE:
+            raise WhenceError("dense counting begins with the first run: open the session with strategy='dense'")
+        return Policy("update", share, lenient)
 
     @property
     def epoch(self) -> int:

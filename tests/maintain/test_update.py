@@ -22,11 +22,11 @@ thorough = settings(max_examples=3_000, deadline=None)
 
 def mistakes(program: Program, seed: int, strategy: str, epochs: int) -> list[str]:
     """Where sessions and the oracle disagree, epoch by epoch, and where an impact is not the difference."""
-    session = opened(program)
+    session = opened(program, strategy=strategy)
     before = state(session)
     lines: list[str] = []
     for number, step in enumerate(steps(program, Random(seed), epochs), 1):
-        impact = session.update(step.insert, step.delete, strategy=strategy)
+        impact = session.update(step.insert, step.delete)
         wanted, got = evaluate(step.program, STEPS), state(session)
         for name in wanted:
             for row in sorted(wanted[name].keys() | got[name].keys(), key=repr):
@@ -72,8 +72,14 @@ def test_recomputed_strata_are_compared_with_what_they_were(program: Program, se
     check(program, seed, "bootstrap")
 
 
+@settings(max_examples=60, deadline=None)
+@given(programs(), seeds)
+def test_dense_counting_gives_the_same_state(program: Program, seed: int) -> None:
+    check(program, seed, "dense")
+
+
 @pytest.mark.slow
 @thorough
-@given(programs(), seeds, st.sampled_from(["update", "elastic"]))
+@given(programs(), seeds, st.sampled_from(["update", "elastic", "dense"]))
 def test_on_many_more_programs(program: Program, seed: int, strategy: str) -> None:
     check(program, seed, strategy, epochs=6)

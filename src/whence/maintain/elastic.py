@@ -17,7 +17,7 @@ from whence.errors import WhenceError
 from whence.lang.program import Aggregate, Atom, Literal, Negation, Program, Stratum
 from whence.maintain.bootstrap import evaluate, limits_of
 from whence.maintain.impact import StratumReport
-from whence.maintain.update import update
+from whence.maintain.update import Plans, update
 from whence.plan import UpdateVersions, View, update_versions
 from whence.tables import Progress, Revision, Silent, Tables, Uncountable
 
@@ -67,7 +67,7 @@ class Controller:
         self.program = program
         self.limits = limits_of(program)
         self.learned: dict[tuple[str, ...], Learned] = {}
-        self._versions: dict[tuple[str, ...], UpdateVersions] = {}
+        self._versions: dict[tuple[str, ...], tuple[UpdateVersions, Plans]] = {}
         self._reads = {stratum.relations: _reads(stratum) for stratum in program.strata}
 
     def bootstrapped(self, seconds: Mapping[tuple[str, ...], float]) -> None:
@@ -120,7 +120,7 @@ class Controller:
                 spent = perf_counter() - started
                 self._learn(known, 2 * spent / changed)
                 revision.drop()
-                reason = f"Update was given up after {_time(spent)}, a share of {policy.share:g} of Bootstrap's {_time(whole)}"
+                reason = f"Update was given up after {_time(spent)}; Bootstrap took {_time(whole)}"
             except Uncountable:
                 revision.drop()
                 reason = "a tuple has more derivations than are counted"
@@ -142,11 +142,11 @@ class Controller:
             if perf_counter() - started - (revision.arranging - prepared) > budget:
                 raise GaveUp
 
-        versions = self._versions.get(stratum.relations)
-        if versions is None:
-            versions = self._versions[stratum.relations] = update_versions(stratum)
+        if stratum.relations not in self._versions:
+            self._versions[stratum.relations] = update_versions(stratum), {}
+        versions, plans = self._versions[stratum.relations]
         revision.watch = watch
-        inserted, deleted = update(stratum, versions, revision, progress)
+        inserted, deleted = update(stratum, versions, revision, progress, plans)
         seconds = perf_counter() - started
         self._learn(self._of(stratum.relations), (seconds - (revision.arranging - prepared)) / changed)
         return StratumReport(stratum.relations, "update", reason, seconds, inserted, deleted)
@@ -167,6 +167,7 @@ class Controller:
             seconds = perf_counter() - begun
 
         inserted, deleted = revision.recompute(stratum, evaluated)
+        self._versions.pop(stratum.relations, None)  # plans were made for other sizes
         self._of(stratum.relations).bootstrap = seconds
         return StratumReport(stratum.relations, "bootstrap", reason, perf_counter() - started, inserted, deleted)
 

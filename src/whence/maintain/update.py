@@ -16,6 +16,7 @@ from whence.lang.program import Stratum
 from whence.plan import Driven, RuleVersion, Search, UpdateVersions, View, cost, planned
 from whence.tables import Progress, Revision, Silent
 
+Plans = dict[tuple[int, int], RuleVersion]  # by the version's number and the size of what drives it
 FEW = 64  # deleted tuples that are not worth dividing by variable
 
 
@@ -24,26 +25,27 @@ def update(
     versions: UpdateVersions,
     revision: Revision,
     progress: Progress | None = None,
+    plans: Plans | None = None,
 ) -> tuple[int, int]:
-    """Updates a stratum and says how many tuples it gained and lost."""
+    """Updates a stratum; says how many tuples it gained and lost. `plans` of earlier epochs are used and added to."""
     progress = progress or Silent()
     revision.begin(stratum)
-    planning = Planning(revision)
+    planning = Planning(revision, {} if plans is None else plans)
     for cause in versions.causes:
         driven = [d.version for d in cause.versions if revision.size(d.relation, d.view)]
         revision.collect(cause.name, cause.arity, map(planning.of, driven))
     planning.derive(versions.first_lost, View.LOST)
     revision.take_effect()
     planning.derive(versions.first_gained, View.GAINED)
-    planning.search(versions.searches)
+    planning.search(versions.recalls if revision.dense else versions.searches)
     changed = sum(revision.size(name, View.LOST) + revision.size(name, View.GAINED) for name in stratum.relations)
     progress.iteration(0, int(changed))
-    recursive = [search for search in versions.searches if search.recursive]
+    searches = versions.recalls if revision.dense else [search for search in versions.searches if search.recursive]
     while (iteration := revision.settle()) is not None:
         planning.derive(versions.lost, View.LOST)
         revision.take_effect()
         planning.derive(versions.gained, View.GAINED)
-        planning.search(recursive)
+        planning.search(searches)
         revision.watch()
         changed = sum(revision.size(name, View.LOST) + revision.size(name, View.GAINED) for name in stratum.relations)
         progress.iteration(iteration, int(changed))
@@ -53,9 +55,9 @@ def update(
 class Planning:
     """Plans of versions, made when they are first needed and again when what drives them has become much larger."""
 
-    def __init__(self, revision: Revision) -> None:
+    def __init__(self, revision: Revision, plans: Plans) -> None:
         self.revision = revision
-        self.plans: dict[tuple[int, int], RuleVersion] = {}
+        self.plans = plans
 
     def of(self, version: RuleVersion, driving: float = 0) -> RuleVersion:
         key = (id(version), int(driving).bit_length() // 3)

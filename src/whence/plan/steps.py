@@ -16,8 +16,8 @@ from whence.lang.program import Aggregate, Atom, Comparison, Const, Record, Rule
 class View(Enum):
     """Which tuples of a relation an atom reads.
 
-    Bootstrap reads those of one iteration, those before it, or both. Update reads those of the epoch before too, and the
-    tuples that its changes are: see `whence.plan.update_versions`.
+    Bootstrap reads those of one iteration, those before it, or both. Update reads those of the epoch before too, and
+    the tuples that its changes are: see `whence.plan.update_versions`.
     """
 
     ALL = "all"
@@ -30,6 +30,7 @@ class View(Enum):
     GAINED = "gained"  # changed, as they are now
     MISSING = "missing"  # lost in the iteration under way, and perhaps derived in a later one
     CAUSE = "cause"  # of a set of keys that was computed for this version
+    VECTOR = "vector"  # with all iterations in which they have derivations, where these are kept
 
 
 DELTAS = frozenset([View.NEW, View.LOST, View.GAINED, View.MISSING, View.CAUSE])  # small, and read first

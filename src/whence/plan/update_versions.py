@@ -1,11 +1,12 @@
 """The versions of a stratum's rules that Update evaluates (002 Alg. 8 with 5.4.3, 5.5.2).
 
-Changes are propagated in batches, the first with all that came into the stratum (changed tuples of lower strata, changed
-input), each later one with the tuples of the stratum that changed in one iteration. For a batch,
+Changes are propagated in batches, the first with all that came into the stratum (changed tuples of lower strata,
+changed input), each later one with the tuples of the stratum that changed in one iteration. For a batch,
 
 - `lost` versions meet every instantiation that held before it and has a changed part (the deletion term),
 - `gained` versions meet every one that holds after it and has a changed part (the insertion term),
-- `searches` meet every instantiation that derives a tuple which the batch deleted (the re-discovery term).
+- `searches` meet every instantiation that derives a tuple which the batch deleted (the re-discovery term). With dense
+  counting, `recalls` read their number instead.
 
 An instantiation with several changed parts is met once: the version of its first changed part reads `kept` in all parts
 before. The parts of a body are its positive atoms, then its negations, then its aggregates. A negation changes for the
@@ -57,8 +58,8 @@ class Sieve:
 class Search:
     """Ways to meet every derivation of the deleted tuples by one rule; each begins with its sieves.
 
-    The first takes the tuples as they are. Others divide them by variable (5.5.2), so that tuples with a value in common
-    do not repeat the work that this value means.
+    The first takes the tuples as they are. Others divide them by variable (5.5.2), so that tuples with a value in
+    common do not repeat the work that this value means.
     """
 
     relation: str
@@ -76,6 +77,7 @@ class UpdateVersions:
     lost: list[Driven] = field(default_factory=list)
     gained: list[Driven] = field(default_factory=list)
     searches: list[Search] = field(default_factory=list)
+    recalls: list[Search] = field(default_factory=list)
 
 
 def update_versions(stratum: Stratum) -> UpdateVersions:
@@ -89,7 +91,26 @@ def update_versions(stratum: Stratum) -> UpdateVersions:
         made.lost.extend(parts.later(View.LOST))
         made.gained.extend(parts.later(View.GAINED))
         made.searches.append(parts.search())
+    made.recalls.extend(_recall(name, rules[0], fresh) for name, rules in _by_head(stratum).items())
     return made
+
+
+def _by_head(stratum: Stratum) -> dict[str, list[Rule]]:
+    found: dict[str, list[Rule]] = {}
+    for rule in stratum.rules:
+        found.setdefault(rule.head.relation, []).append(rule)
+    return found
+
+
+def _recall(relation: str, rule: Rule, fresh: Iterator[int]) -> Search:
+    """Reads the iterations in which deleted tuples have derivations, where all of them are kept."""
+    variables = tuple(Var(f"column {i}", term.kind) for i, term in enumerate(rule.head.args))
+    level = Var("level", "number")
+    sieve = Sieve(f"sieve {next(fresh)}", relation, tuple(range(len(variables))))
+    tuples = Atom(relation, (*variables, level))
+    body = (Atom(sieve.name, variables), tuples)
+    version = RuleVersion(replace(rule, head=tuples, body=body, plan={}), (View.MISSING, View.VECTOR))
+    return Search(relation, True, (((sieve,), version),))
 
 
 class Parts:
@@ -184,8 +205,7 @@ class Parts:
                 views.append(View.KEPT if own else kept)
             else:
                 views.append(View.ALL if own else state)
-        body = (*self.atoms, *self.negations, *self.aggregates, *self.comparisons)
-        rule = replace(self.rule, head=self.head, body=body, plan={})
+        rule = self._rule([*self.atoms], self.negations)
         version = RuleVersion(rule, tuple(views), absent=(state,) * len(self.negations), inside=state)
         return Driven(version, self.atoms[changed].relation, sign)
 
@@ -198,10 +218,13 @@ class Parts:
         absent: Sequence[View],
         state: View,
     ) -> Driven:
-        body = (cause, *self.atoms, *negations, *unchanged, *self.aggregates, *self.comparisons)
-        rule = replace(self.rule, head=self.head, body=body, plan={})
+        rule = self._rule([cause, *self.atoms], [*negations, *unchanged])
         version = RuleVersion(rule, (View.CAUSE, *views), absent=tuple(absent), inside=state)
         return Driven(version, cause.relation, View.CAUSE)
+
+    def _rule(self, atoms: Sequence[Atom], negations: Sequence[Negation], equations: Sequence[Comparison] = ()) -> Rule:
+        body: list[Literal] = [*atoms, *negations, *self.aggregates, *self.comparisons, *equations]
+        return replace(self.rule, head=self.head, body=tuple(body), plan={})
 
     # Re-discovery
 
@@ -220,8 +243,8 @@ class Parts:
         variables = {term for _, term in usable if isinstance(term, Var)}
         ways = [whole]
         if len(variables) > 1:
-            constants = [(column, term) for column, term in usable if isinstance(term, Const)]
-            by_variable = [[*constants, (c, term)] for c, term in usable if isinstance(term, Var)]
+            constants: list[tuple[int, Term]] = [(c, term) for c, term in usable if isinstance(term, Const)]
+            by_variable = [[*constants, (column, term)] for column, term in usable if isinstance(term, Var)]
             ways.append(self._way(by_variable, equations))
         return Search(relation, self.recursive, tuple(ways))
 
@@ -233,8 +256,7 @@ class Parts:
             sieve = Sieve(f"sieve {next(self._sieves)}", self.rule.head.relation, tuple(column for column, _ in group))
             sieves.append(sieve)
             atoms.append(Atom(sieve.name, tuple(term for _, term in group)))
-        parts = (*self.atoms, *self.negations, *self.aggregates, *self.comparisons)
-        rule = replace(self.rule, head=self.head, body=(*atoms, *parts, *equations), plan={})
+        rule = self._rule([*atoms, *self.atoms], self.negations, equations)
         views = (View.MISSING,) * len(atoms) + (View.ALL,) * len(self.atoms)
         return tuple(sieves), RuleVersion(rule, views)
 

@@ -78,6 +78,11 @@ class Revision(Statistics, Protocol):
     watch: Callable[[], None]
 
     @property
+    def dense(self) -> bool:
+        """Whether derivations of all iterations are kept, so that `VECTOR` can be read (002 Alg. 6)."""
+        ...
+
+    @property
     def arranging(self) -> float:
         """Seconds that went into arrangements so far, which serve later epochs too."""
         ...
@@ -99,7 +104,7 @@ class Revision(Statistics, Protocol):
         ...
 
     def derive(self, version: RuleVersion, sign: View) -> None:
-        """Instantiations that were lost, gained, or found for deleted tuples (`MISSING`), by iteration of their head."""
+        """Notes instantiations that were lost, gained, or found for deleted tuples (`MISSING`)."""
         ...
 
     def take_effect(self) -> None:

@@ -41,6 +41,7 @@ class Arranged:
     view: View
     columns: tuple[int, ...]
     needed: bool  # nothing is derived if it is empty
+    whole: bool = False  # tuples are looked up by all columns
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ class Building:
             case Absent(atom, view, keys):
                 columns = () if primitive.whole else tuple(column for column, _ in keys)
                 operation = layout.ABSENT if primitive.whole else layout.MISS
-                reading = self.reading(Arranged(atom.relation, view, columns, False))
+                reading = self.reading(Arranged(atom.relation, view, columns, False, primitive.whole))
                 self.here.extend([operation, reading, *self.operands(keys), *self.live(after)])
             case Compute(to, functor, args):
                 self.compute(to, functor, args)
@@ -222,7 +223,7 @@ class Building:
 
     def exists(self, step: Exists, after: set[Var], weigh: bool) -> None:
         columns = () if step.whole else tuple(column for column, _ in step.keys)
-        reading = self.reading(Arranged(step.atom.relation, step.view, columns, True))
+        reading = self.reading(Arranged(step.atom.relation, step.view, columns, True, step.whole))
         keys = self.operands(step.keys)
         if step.whole:
             self.here.extend([layout.TEST, reading, *keys, *self.live(after)])

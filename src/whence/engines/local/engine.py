@@ -32,9 +32,10 @@ class LocalEngine:
         counts: bool,
         warn: Callable[[str], None],
         announce: Callable[[str], None] | None,
+        dense: bool = False,
     ) -> None:
         self.program = program
-        self.tables = LocalTables(program, counts, warn, announce)
+        self.tables = LocalTables(program, counts, warn, announce, dense)
         self.controller = Controller(program)
         self._changes: list[dict[str, Input]] = []  # one an update, to be taken back
         self._restored = False
@@ -79,6 +80,8 @@ class LocalEngine:
         self._changed = touched
         used = {report.strategy for report in strata}
         strategy = used.pop() if len(used) == 1 else "mixed" if used else "update"
+        if revision.dense and strategy == "update":
+            strategy = "dense"
         return Impact(0, strategy, perf_counter() - started, strata, came, went)
 
     def _differences(self, revision: LocalRevision, view: View) -> dict[str, EncodedTuples]:

@@ -42,7 +42,7 @@ from .kernel.layout import (
     V_VALUE,
     VIEW_WORDS,
 )
-from .primitives import Compare, Compute, Emit, Group, Pack, Primitive
+from .primitives import Compare, Compute, Emit, Group, Pack
 from .table import Index, Rows, Table, Words
 
 if TYPE_CHECKING:
@@ -139,6 +139,8 @@ class Running:
             if stored.table.stamped:
                 mask = self.tables.mask(reading.relation, reading.view)
                 views[place + V_MASK], views[place + V_VALUE], views[place + V_SENSE] = mask
+            if reading.whole:
+                stored.table.complete()
             if views[place + V_INDEX]:
                 self._extend(stored.table.indexes[reading.columns], high)
         state = self._state
@@ -173,19 +175,11 @@ class Running:
 class Execution:
     """The pipeline of a rule version, or of the inside of an aggregate."""
 
-    def __init__(
-        self,
-        primitives: tuple[Primitive, ...],
-        tables: LocalTables,
-        given: tuple[Var, ...] | None = None,
-        counted: bool = True,
-    ) -> None:
+    def __init__(self, pipeline: Pipeline, tables: LocalTables) -> None:
         self.tables = tables
-        self.pipeline: Pipeline = assemble(primitives, given, counted)
-        self.running = [
-            Running(segment, tables, tables.buffer(segment, alone=len(self.pipeline.segments) == 1 and given is None))
-            for segment in self.pipeline.segments
-        ]
+        self.pipeline = pipeline
+        alone = len(pipeline.segments) == 1 and pipeline.segments[0].given is None
+        self.running = [Running(segment, tables, tables.buffer(segment, alone)) for segment in pipeline.segments]
         self.groups = {
             id(part): Grouping(part, tables)
             for parts in self.pipeline.between
@@ -284,7 +278,7 @@ class Grouping:
         emit = group.inner[-1]
         assert isinstance(emit, Emit)
         inner = (*group.inner[:-1], Emit((self.number, *emit.operands)))
-        self.execution = Execution(inner, tables, given, counted=self.aggregate.op in COUNTING)
+        self.execution = Execution(assemble(inner, given, counted=self.aggregate.op in COUNTING), tables)
 
     def fold(self, outer: Rows) -> tuple[Words, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
         """The result for each row, and whether it has one."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from time import perf_counter
 
 import numpy as np
 
@@ -22,12 +23,17 @@ from whence.plan.steps import RuleVersion, View
 from whence.plan.update_versions import Sieve
 from whence.tables import Tables, Uncountable
 
-from .kernel.layout import BEFORE, CHANGED, ITERATION, MOST_DERIVATIONS, NOW, TOUCHED
+from .execute import Buffer
+from .kernel.layout import BEFORE, CHANGED, GAINED, ITERATION, LOST, MOST_DERIVATIONS, NOW, SEARCHED, TOUCHED
 from .table import Halves, Rows, Table, Words
 from .tables import LocalTables, Stored
+from .vectors import Vectors
 
+Places = Words | Halves  # numbers of rows
 FAR = 1 << 40  # a row that no table reaches
 NONE: Words = np.empty(0, np.int64)
+NO_ROWS: Halves = np.empty(0, np.int32)
+SIGNS = {View.LOST: LOST, View.GAINED: GAINED, View.MISSING: SEARCHED}
 MOST_DEAD = 4  # a table is made anew when a row in so many is dead
 FEW_ROWS = 4096
 
@@ -36,10 +42,10 @@ FEW_ROWS = 4096
 class Log:
     """What the rows of a relation were when they were first touched in this epoch."""
 
-    entries: list[tuple[Words, Halves, Halves]] = field(default_factory=list)  # rows, stamps, counts
+    entries: list[tuple[Places, Halves, Halves]] = field(default_factory=list)  # rows, stamps, counts
 
     @property
-    def touched(self) -> Words:
+    def touched(self) -> Places:
         return np.concatenate([rows for rows, _, _ in self.entries]) if self.entries else NONE
 
 
@@ -55,14 +61,14 @@ class Waiting:
     """The events of a relation: rows and signed weights by iteration."""
 
     def __init__(self) -> None:
-        self.by_iteration: dict[int, list[tuple[Words, Words]]] = {}
+        self.by_iteration: dict[int, list[tuple[Halves, Halves]]] = {}
 
-    def add(self, rows: Words, iterations: Words, weights: Words) -> None:
+    def add(self, rows: Halves, iterations: Halves, weights: Halves) -> None:
         if not len(rows):
             return
         first = int(iterations[0])
         if (iterations == first).all():
-            self.by_iteration.setdefault(first, []).append((rows, weights))
+            self.by_iteration.setdefault(first, []).append((rows.copy(), weights.copy()))
             return
         order = np.argsort(iterations, kind="stable")
         rows, iterations, weights = rows[order], iterations[order], weights[order]
@@ -71,15 +77,15 @@ class Waiting:
             part = (rows[start:stop], weights[start:stop])
             self.by_iteration.setdefault(int(iterations[start]), []).append(part)
 
-    def take(self, iteration: int) -> tuple[Words, Words]:
+    def take(self, iteration: int) -> tuple[Halves, Words]:
         """The rows with events in an iteration, each once, and what these come to."""
         parts = self.by_iteration.pop(iteration, None)
         if parts is None:
-            return NONE, NONE
+            return NO_ROWS, NONE
         rows = np.concatenate([rows for rows, _ in parts]) if len(parts) > 1 else parts[0][0]
         weights = np.concatenate([weights for _, weights in parts]) if len(parts) > 1 else parts[0][1]
-        order = np.argsort(rows, kind="stable")
-        rows, weights = rows[order], weights[order]
+        order = np.argsort(rows, kind="stable")  # they come nearly in order
+        rows, weights = rows[order], weights[order].astype(np.int64)
         starts = np.flatnonzero(np.diff(rows, prepend=-1))
         return rows[starts], np.add.reduceat(weights, starts)
 
@@ -90,12 +96,13 @@ class Owned:
 
     stored: Stored
     log: Log
+    vectors: Vectors | None
     waiting: Waiting = field(default_factory=Waiting)
-    leaving: Words = field(default_factory=lambda: NONE)  # no longer in the iteration under way
-    coming: Words = field(default_factory=lambda: NONE)  # in the iteration under way, from none or a later one
+    leaving: Places = field(default_factory=lambda: NONE)  # no longer in the iteration under way
+    coming: Places = field(default_factory=lambda: NONE)  # in the iteration under way, from none or a later one
     derivations: Words = field(default_factory=lambda: NONE)  # of those that come
 
-    def touch(self, rows: Words) -> None:
+    def touch(self, rows: Places) -> None:
         """Remember what the rows are, if that was not done in this epoch."""
         table = self.stored.table
         stamps = table.stamps
@@ -111,12 +118,19 @@ class LocalRevision:
         self.inputs = inputs
         self.logs: dict[str, Log] = {}
         self.replaced: dict[str, Stored] = {}  # what recomputed relations were
+        self.replaced_vectors: dict[str, Vectors] = {}
         self.own: dict[str, Owned] = {}
         self.watch: Callable[[], None] = lambda: None
         self.iteration = 0
         self.distinct = tables.distinct
         for name in tables.stored:
             compact(tables, name)
+        for vectors in tables.vectors.values():
+            vectors.compact()
+
+    @property
+    def dense(self) -> bool:
+        return bool(self.tables.vectors)
 
     @property
     def arranging(self) -> float:
@@ -145,14 +159,28 @@ class LocalRevision:
         self.tables.own = frozenset(stratum.relations)
         self.iteration = 0
         for name in stratum.relations:
-            stored = stamped(self.tables.stored[name])
-            self.own[name] = Owned(stored, self.logs.setdefault(name, Log()))
+            stored = self._stamped(name)
+            vectors = self.tables.vectors.get(name)
+            self.own[name] = Owned(stored, self.logs.setdefault(name, Log()), vectors)
+            if vectors is not None:
+                self.tables.deltas[name, View.VECTOR] = Stored(vectors.table, stop=len(vectors.table))
             arity = stored.table.arity + 1
             for view in (View.LOST, View.GAINED):
                 self.tables.deltas[name, view] = Stored(Table(self.tables.kernel, arity, counted=False))
             if name in self.inputs:
                 self._change_input(self.own[name], self.inputs[name])
         self._show_changes()
+
+    def _stamped(self, name: str) -> Stored:
+        """A relation with a stamp for each row."""
+        stored = self.tables.stored[name]
+        if not stored.table.stamped:
+            started = perf_counter()
+            stored.live = stored.stop = len(stored.table)
+            stored.table.stamp(stored.stamps)
+            stored.marks.clear()
+            self.tables.arranging += perf_counter() - started
+        return stored
 
     def _change_input(self, owned: Owned, given: Input) -> None:
         table = owned.stored.table
@@ -174,14 +202,14 @@ class LocalRevision:
             self._fill(name, View.LOST, table, lost, stamps[lost] & ITERATION)
             self._fill(name, View.GAINED, table, owned.coming, self.iteration)
 
-    def _fill(self, name: str, view: View, table: Table, rows: Words, iterations: Halves | int) -> None:
+    def _fill(self, name: str, view: View, table: Table, rows: Places, iterations: Halves | int) -> None:
         delta = self.tables.deltas[name, view]
         delta.table.clear()
         if len(rows):
             leveled = np.empty((len(rows), table.arity + 1), np.int64)
             leveled[:, :-1] = table.rows[rows]
             leveled[:, -1] = iterations
-            delta.table.insert(leveled.reshape(-1), len(rows))
+            delta.table.append(leveled)
         delta.stop = len(delta.table)
 
     def collect(self, name: str, arity: int, versions: Iterable[RuleVersion]) -> None:
@@ -196,9 +224,10 @@ class LocalRevision:
         held.table.clear()
         owned = self.own[sieve.relation]
         rows = owned.stored.table.rows[owned.leaving]
-        if sieve.columns != tuple(range(rows.shape[1])):
-            rows = rows[:, list(sieve.columns)]
-        held.table.insert(np.ascontiguousarray(rows).reshape(-1), len(rows))
+        if sieve.columns == tuple(range(rows.shape[1])):
+            held.table.append(rows)
+        else:
+            held.table.insert(rows[:, list(sieve.columns)].reshape(-1), len(rows))
         held.stop = len(held.table)
 
     def _keys(self, name: str, view: View, arity: int) -> Stored:
@@ -210,32 +239,27 @@ class LocalRevision:
     def derive(self, version: RuleVersion, sign: View) -> None:
         owned = self.own[version.rule.head.relation]
         table = owned.stored.table
-        arity = table.arity
         for buffer, count in self.tables.emitted(version):
-            emitted = buffer.matrix(count)
-            rows = np.empty(count, np.int64)
-            table.insert(np.ascontiguousarray(emitted[:, :arity]).reshape(-1), count, FAR, found=rows)
-            weights = buffer.weights[:count].copy() if buffer.weights_address else np.ones(count, np.int64)
-            self._note(owned, rows, emitted[:, arity].copy(), weights, sign)
+            address = buffer.weights_address
+            if owned.vectors is not None:
+                changed = self._change_vectors(owned.vectors, buffer, count, sign)
+                address = changed.ctypes.data
+            rows, iterations, weights = table.note(buffer.address, count, address, SIGNS[sign])
+            if address and len(weights) and np.abs(weights).max() >= MOST_DERIVATIONS:
+                raise Uncountable
+            owned.waiting.add(rows, iterations, weights)
             self.watch()
         owned.stored.stop = len(table)
+        if owned.vectors is not None:
+            self.tables.deltas[version.rule.head.relation, View.VECTOR].stop = len(owned.vectors.table)
 
-    def _note(self, owned: Owned, rows: Words, iterations: Words, weights: Words, sign: View) -> None:
-        """Events that may mean something: those up to the iteration that the tuple has, or all if it is not there.
-
-        A tuple that has just been deleted has those that a search finds, and no others.
-        """
-        stamps = owned.stored.table.stamps[rows]
-        there, changed = (stamps & NOW) != 0, (stamps & CHANGED) != 0
+    def _change_vectors(self, vectors: Vectors, buffer: Buffer, count: int, sign: View) -> Words:
+        """Counts derivations in every iteration; returns how many they are, or were kept where they are recalled."""
         if sign is View.MISSING:
-            wanted = changed & ~there
-        else:
-            wanted = np.where(there, iterations <= (stamps & ITERATION), ~changed)
-        if not wanted.all():
-            rows, iterations, weights = rows[wanted], iterations[wanted], weights[wanted]
-        if len(weights) and weights.max() >= MOST_DERIVATIONS:
-            raise Uncountable
-        owned.waiting.add(rows, iterations, -weights if sign is View.LOST else weights)
+            return vectors.weights(buffer.rows, count)
+        weights = buffer.weights[:count].copy() if buffer.weights_address else np.ones(count, np.int64)
+        vectors.change(buffer.rows, count, -weights if sign is View.LOST else weights)
+        return weights
 
     def take_effect(self) -> None:
         for owned in self.own.values():
@@ -267,7 +291,7 @@ class LocalRevision:
                 stamps[rows] &= ~np.int32(CHANGED)
             owned.leaving = owned.coming = owned.derivations = NONE
 
-    def _weigh(self, owned: Owned, rows: Words, weights: Words) -> None:
+    def _weigh(self, owned: Owned, rows: Halves, weights: Words) -> None:
         if not len(rows):
             return
         table = owned.stored.table
@@ -304,7 +328,7 @@ class LocalRevision:
     def _differ(self, name: str, view: View, rows: Rows) -> int:
         """What strata above see of a relation's changes."""
         delta = Stored(Table(self.tables.kernel, rows.shape[1], counted=False))
-        delta.table.insert(np.ascontiguousarray(rows).reshape(-1), len(rows))
+        delta.table.append(rows)
         delta.stop = len(delta.table)
         self.tables.deltas[name, view] = delta
         return len(rows)
@@ -313,7 +337,7 @@ class LocalRevision:
         self.own.clear()
         self.tables.own = frozenset()
         for name, view in list(self.tables.deltas):
-            if view in (View.CAUSE, View.MISSING):
+            if view in (View.CAUSE, View.MISSING, View.VECTOR):
                 del self.tables.deltas[name, view]
         self.tables.forget_executions()
 
@@ -328,6 +352,8 @@ class LocalRevision:
         for rows, stamps, counts in self.logs.pop(name).entries:
             stored.table.stamps[rows] = stamps & ~np.int32(CHANGED)
             stored.table.counts[rows] = counts
+        if name in self.tables.vectors:
+            self.tables.vectors[name].abandon()
         owned = self.own.get(name)
         for rows in (owned.leaving, owned.coming) if owned else ():  # may be marked and not touched yet
             stored.table.stamps[rows] &= ~np.int32(CHANGED)
@@ -347,6 +373,8 @@ class LocalRevision:
             old = tables.stored[name]
             old.table.indexes.clear()
             self.replaced[name] = old
+            if name in tables.vectors:
+                self.replaced_vectors[name] = tables.vectors[name]
             given = old.given
             tables.forget(name)
             if name in self.inputs:
@@ -394,6 +422,7 @@ class LocalRevision:
         for name in list(self.logs):
             self._restore(name)
         self.tables.stored.update(self.replaced)
+        self.tables.vectors.update(self.replaced_vectors)
         self._close()
         self._finish()
 
@@ -401,16 +430,8 @@ class LocalRevision:
         self.tables.deltas.clear()
         self.tables.forget_executions()
         self.replaced.clear()
-
-
-def stamped(stored: Stored) -> Stored:
-    """With a stamp for each row; so far all of them are there."""
-    if not stored.table.stamped:
-        stored.live = len(stored.table)
-        stored.table.stamp((stored.iterations | NOW | BEFORE).astype(np.int32))
-        stored.stop = len(stored.table)
-        stored.marks.clear()
-    return stored
+        for vectors in self.tables.vectors.values():
+            vectors.commit()
 
 
 def compare(old: Stored, new: Stored) -> tuple[Rows, Rows]:
@@ -425,7 +446,8 @@ def compare(old: Stored, new: Stored) -> tuple[Rows, Rows]:
         there[there] = left[found[there]]
     left[found[there]] = False
     went = old.table.rows[left]
-    stamps = (new.iterations | NOW | np.where(there, BEFORE, 0)).astype(np.int32)
+    stamps = new.stamps
+    stamps[~there] &= ~np.int32(BEFORE)
     came = table.rows[~there]
     new.live = size
     table.stamp(stamps)
@@ -443,5 +465,5 @@ def compact(tables: LocalTables, name: str) -> None:
     if not table.stamped or (len(table) - stored.live) * MOST_DEAD < len(table) + FEW_ROWS:
         return
     rows, (iterations, counts) = np.ascontiguousarray(stored.rows), stored.annotations
-    tables.forget(name)
+    tables.stored[name] = Stored(Table(tables.kernel, table.arity))
     tables.restore(name, rows.reshape(-1), len(rows), iterations, counts)

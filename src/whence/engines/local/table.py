@@ -61,6 +61,7 @@ class Table:
         self._counts = Array(np.int32, FIRST_ROWS if counted else 0)
         self._slots = Array(np.int64, 1 << FIRST_BITS)
         self._stamps: Array | None = None
+        self._appended = False  # rows that are not in the hash set
         self.indexes: dict[tuple[int, ...], Index] = {}
         self._fields[T_ARITY] = arity
         self._fields[T_BITS] = FIRST_BITS
@@ -120,6 +121,45 @@ class Table:
                 return
             self._make_room()
 
+    def note(self, buffer: int, count: int, weights: int, sign: int) -> tuple[Halves, Halves, Halves]:
+        """Events at the heads of changed derivations: rows, iterations and weights. See the kernel."""
+        events = np.empty((3, count), np.int32)
+        noted = np.zeros(1, np.int64)
+        taken = 0
+        while True:
+            taken = self.kernel.note(
+                self.address,
+                buffer,
+                taken,
+                count,
+                weights,
+                sign,
+                self._tags.ctypes.data,
+                events.ctypes.data,
+                noted.ctypes.data,
+            )
+            if taken == count:
+                kept = int(noted[0])
+                return events[0, :kept], events[1, :kept], events[2, :kept]
+            self._make_room()
+
+    def append(self, rows: Rows) -> None:
+        """Rows that differ from each other and from all there are. They get into the hash set once it is needed."""
+        size = len(self) + len(rows)
+        while self._fields[T_CAPACITY] < size:
+            self._grow_rows()
+        self._rows.view[len(self) * self.arity : size * self.arity] = rows.reshape(-1)
+        self._fields[T_SIZE] = size
+        self._publish()
+        self._appended = True
+
+    def complete(self) -> None:
+        """Every row is in the hash set."""
+        if self._appended:
+            rows = self.rows.copy()
+            self.clear()
+            self.insert(rows.reshape(-1), len(rows))
+
     def locate(self, buffer: Words, count: int) -> Words:
         """The row that each of the first `count` rows of a flat buffer is, or -1."""
         found = np.empty(count, np.int64)
@@ -138,6 +178,7 @@ class Table:
         else:
             self._slots.view[:] = 0
         self._fields[T_SIZE] = 0
+        self._appended = False
         for index in self.indexes.values():
             index.clear()
         self._publish()
@@ -151,19 +192,23 @@ class Table:
     def _make_room(self) -> None:
         size, capacity, bits = len(self), self._fields[T_CAPACITY], self._fields[T_BITS]
         if size >= capacity:
-            if capacity >= MOST_ROWS:
-                raise WhenceError(f"a relation would have more than {MOST_ROWS:,} tuples, the most that one can have")
-            capacity *= 2
-            self._rows.grow(capacity * self.arity)
-            if self.counted:
-                self._counts.grow(capacity)
-            if self._stamps is not None:
-                self._stamps.grow(capacity)
-            self._fields[T_CAPACITY] = capacity
+            self._grow_rows()
         if size >= (1 << bits) - (1 << (bits - 2)):
             self._slots = grown(self.kernel, self._slots, bits)
             self._fields[T_BITS] = bits + 1
         self._publish()
+
+    def _grow_rows(self) -> None:
+        capacity = self._fields[T_CAPACITY]
+        if capacity >= MOST_ROWS:
+            raise WhenceError(f"a relation would have more than {MOST_ROWS:,} tuples, the most that one can have")
+        capacity *= 2
+        self._rows.grow(capacity * self.arity)
+        if self.counted:
+            self._counts.grow(capacity)
+        if self._stamps is not None:
+            self._stamps.grow(capacity)
+        self._fields[T_CAPACITY] = capacity
 
     def _publish(self) -> None:
         self._fields[T_ROWS] = self._rows.address

@@ -18,7 +18,7 @@ from whence.plan.steps import DELTAS, Project, RuleVersion, View
 from whence.plan.text import atom_text
 from whence.tables import Progress
 
-from .assemble import Segment
+from .assemble import Pipeline, Segment, assemble
 from .execute import BUFFER, Buffer, Execution, naming
 from .kernel.layout import BEFORE, CHANGED, ITERATION, NOW
 from .kernel.library import load
@@ -26,10 +26,12 @@ from .primitives import primitives
 from .records import RecordTables
 from .strings import ConversionError
 from .symbols import SymbolTable
-from .table import Rows, Table, Words
+from .table import Halves, Rows, Table, Words
 from .values import Value, ValueMismatch, Values
+from .vectors import Vectors
 
 HANDED_ROWS = 1 << 13
+HELD_APART = DELTAS | {View.VECTOR}
 SAMPLE = 4096
 BLOCK = 1 << 16  # rows that are handed out at once
 
@@ -53,12 +55,16 @@ class Stored:
     @property
     def iterations(self) -> Words:
         """The iteration of each row."""
+        return self.stamps.astype(np.int64) & ITERATION
+
+    @property
+    def stamps(self) -> Halves:
+        """The stamp of each row, or what it would be."""
         if self.table.stamped:
-            return self.table.stamps.astype(np.int64) & ITERATION
-        starts = np.array([start for _, start in self.marks], np.int64)
-        numbers = np.array([number for number, _ in self.marks], np.int64)
-        places = np.searchsorted(starts, np.arange(len(self.table)), side="right") - 1
-        return numbers[places]
+            return self.table.stamps
+        starts = [start for _, start in self.marks]
+        numbers = np.array([number | NOW | BEFORE for number, _ in self.marks], np.int32)
+        return np.repeat(numbers, np.diff([*starts, len(self.table)]))
 
     @property
     def rows(self) -> Rows:
@@ -66,7 +72,8 @@ class Stored:
         table = self.table
         if not table.stamped or self.live == len(table):
             return table.rows
-        return table.rows[(table.stamps & NOW) != 0]
+        live: Rows = table.rows[(table.stamps & NOW) != 0]
+        return live
 
     @property
     def annotations(self) -> tuple[Words, Words]:
@@ -82,7 +89,8 @@ class Stored:
         """The rows of iteration 0: the input."""
         table = self.table
         if table.stamped:
-            return table.rows[(table.stamps & (ITERATION | NOW)) == NOW]
+            given: Rows = table.rows[(table.stamps & (ITERATION | NOW)) == NOW]
+            return given
         derived = [start for number, start in self.marks if number > 0]
         return table.rows[: derived[0] if derived else self.stop]  # what lies behind did not end
 
@@ -94,6 +102,7 @@ class LocalTables:
         counts: bool = True,
         warn: Callable[[str], None] = lambda message: None,
         announce: Callable[[str], None] | None = None,
+        dense: bool = False,
     ) -> None:
         self.program = program
         self.counts = counts
@@ -106,8 +115,11 @@ class LocalTables:
         self.stored = {
             name: Stored(Table(self.kernel, relation.arity, counts)) for name, relation in program.relations.items()
         }
+        derived = dict.fromkeys(rule.head.relation for rule in program.rules) if dense else ()
+        self.vectors = {name: Vectors(self.kernel, program.relations[name].arity) for name in derived}
         self._buffers: dict[tuple[int, bool], Buffer] = {}
         self._executions: dict[tuple[Any, ...], Execution] = {}
+        self._pipelines: dict[tuple[Any, ...], tuple[RuleVersion, Pipeline]] = {}
         self.deltas: dict[tuple[str, View], Stored] = {}  # what views of changes read while an update is under way
         self.own: frozenset[str] = frozenset()  # the relations of the stratum under way
         self.arranging = 0.0  # seconds that went into indexes of whole relations
@@ -146,7 +158,7 @@ class LocalTables:
 
     def _compute_fact(self, fact: Fact) -> None:
         rule = Rule(fact.atom, (), fact.origin, atom_text(fact.atom) + ".")
-        execution = Execution(primitives([Project(fact.atom.args)]), self)
+        execution = Execution(assemble(primitives([Project(fact.atom.args)]), None, True), self)
         try:
             for buffer, count in execution.results():
                 self.insert(fact.atom.relation, buffer.rows, count)
@@ -173,16 +185,22 @@ class LocalTables:
     def derive(self, version: RuleVersion) -> None:
         """Evaluate a version into the tuples of the iteration that is under way."""
         stored = self.stored[version.rule.head.relation]
+        vectors = self.vectors.get(version.rule.head.relation)
         insert, fresh = stored.table.insert_from, stored.stop
         for buffer, count in self.emitted(version):
             insert(buffer.address, count, fresh, buffer.weights_address)
+            if vectors is not None:
+                weights = buffer.weights[:count] if buffer.weights_address else None
+                vectors.count(buffer.rows, count, self.iteration + 1, weights)
 
     def emitted(self, version: RuleVersion) -> Iterator[tuple[Buffer, int]]:
         """What a planned version emits, buffer by buffer."""
         key = (id(version.rule), version.views, version.order)
         execution = self._executions.get(key)
         if execution is None:
-            execution = self._executions[key] = Execution(primitives(version.steps), self, None, self.counts)
+            if key not in self._pipelines:  # with the version, so that nothing else gets its rule's number
+                self._pipelines[key] = version, assemble(primitives(version.steps), None, self.counts)
+            execution = self._executions[key] = Execution(self._pipelines[key][1], self)
         try:
             yield from execution.results()
         except (ZeroDivisionError, ConversionError) as error:
@@ -218,7 +236,7 @@ class LocalTables:
 
     def holding(self, relation: str, view: View) -> Stored:
         """Where the tuples of a view are."""
-        delta = self.deltas.get((relation, view)) if view in DELTAS else None
+        delta = self.deltas.get((relation, view)) if view in HELD_APART else None
         return self.stored[relation] if delta is None else delta
 
     def mask(self, relation: str, view: View) -> tuple[int, int, int]:
@@ -272,7 +290,8 @@ class LocalTables:
         return self.stored[relation].size
 
     def nbytes(self, relation: str) -> int:
-        return self.stored[relation].table.nbytes
+        vectors = self.vectors.get(relation)
+        return self.stored[relation].table.nbytes + (vectors.table.nbytes if vectors else 0)
 
     def encoded(self, relation: str) -> Iterator[tuple[Rows, Words, Words]]:
         """Blocks of rows with their iterations and counts; not to be kept while the table grows."""
@@ -298,8 +317,8 @@ class LocalTables:
             except ValueMismatch:
                 return False
         table = self.stored[relation].table
-        row = int(table.locate(codes, 1)[0])
-        return row >= 0 and (not table.stamped or bool(table.stamps[row] & NOW))
+        found = int(table.locate(codes, 1)[0])
+        return found >= 0 and (not table.stamped or bool(table.stamps[found] & NOW))
 
     def to_arrow(self, relation: str, annotated: bool) -> Any:
         from .arrow import table_of
@@ -314,7 +333,10 @@ class LocalTables:
 
     def forget(self, relation: str) -> None:
         """Empties a relation."""
-        self.stored[relation] = Stored(Table(self.kernel, self.program.relations[relation].arity, self.counts))
+        arity = self.program.relations[relation].arity
+        self.stored[relation] = Stored(Table(self.kernel, arity, self.counts))
+        if relation in self.vectors:
+            self.vectors[relation] = Vectors(self.kernel, arity)
 
     def drop_derived(self) -> None:
         """Back to the input, wherever an evaluation stopped."""
@@ -323,7 +345,7 @@ class LocalTables:
         for name, stored in list(self.stored.items()):
             table, given = stored.table, stored.given
             stored.old, stored.stop = 0, len(given)
-            if len(given) == len(table) and not table.stamped:
+            if len(given) == len(table) and not table.stamped and name not in self.vectors:
                 table.indexes.clear()  # one may have been growing
             else:
                 self.forget(name)
@@ -333,9 +355,9 @@ class LocalTables:
         """Tuples of an earlier evaluation, each once, with their iterations and counts."""
         stored = self.stored[relation]
         table = stored.table
-        before = stored.iterations | NOW | BEFORE
+        before = stored.stamps
         table.insert(rows, count, weights=counts)
-        table.stamp(np.concatenate([before, iterations | NOW | BEFORE]).astype(np.int32))
+        table.stamp(np.concatenate([before, (iterations | NOW | BEFORE).astype(np.int32)]))
         stored.live = stored.stop = len(table)
 
 

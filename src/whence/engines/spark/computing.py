@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow
 
+from whence.engines.local.assemble import assemble
 from whence.engines.local.execute import Execution, naming
 from whence.engines.local.fold import Accumulator
 from whence.engines.local.primitives import primitives
@@ -44,7 +45,7 @@ def computing(
 
     def compute(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         tables = LocalTables(without_rules(types))
-        execution = Execution(primitives([*steps, project]), tables, before, counted=False)
+        execution = Execution(assemble(primitives([*steps, project]), before, counted=False), tables)
         for batch in batches:
             rows = rows_of(tables, typed_before, batch.columns, batch.num_rows)
             if not batch.num_rows:

@@ -22,6 +22,9 @@ NOW = 1 << 30
 MOST_DERIVATIONS = 2**31 - 1
 MOST_WEIGHT = 2**63 - 1
 
+# What happened to derivations whose heads are noted: they were lost, gained, or found for tuples that were deleted.
+LOST, GAINED, SEARCHED = range(3)
+
 # An index: SLOTS maps a key to the newest row that has it, NEXT chains to older ones (-1 ends). Newest first means
 # that the rows of one iteration, or all before it, are a stretch of the chain.
 X_SLOTS, X_BITS, X_NEXT, X_KEYS, X_INDEXED, X_COLUMN_COUNT, X_COLUMNS = range(7)

@@ -22,6 +22,7 @@ from typing import Any
 # Each kernel: the module that holds it and the number of its arguments, all of them int64.
 KERNELS = {
     "insert": ("rows", 8),
+    "note": ("rows", 9),
     "locate": ("rows", 4),
     "grow_slots": ("rows", 4),
     "extend_index": ("rows", 3),

@@ -116,6 +116,97 @@ def insert(table_address, buffer_address, start, count, weights_address, fresh, 
 
 
 @kernel
+def note(
+    table_address, buffer_address, start, count, weights_address, sign, tags_address, events_address, noted_address
+):
+    """Find or append the heads of derivations that changed, and note those that may mean something.
+
+    A row of the buffer is a head and its iteration. An event matters up to the iteration that its tuple has, or always
+    if the tuple is not there; but one that has just been deleted has those that a search finds, and no others. Events
+    are three arrays of `count` numbers of four bytes: rows, iterations, signed weights; `noted` says how many they are.
+    Returns how many rows were taken before the table was full.
+    """
+    table = words(table_address)
+    arity = table[T_ARITY]
+    stride = arity + 1
+    rows = words(table[T_ROWS])
+    stamps = halves(table[T_STAMPS])
+    slots = words(table[T_SLOTS])
+    bits = table[T_BITS]
+    buffer = words(buffer_address)
+    weights = words(weights_address)
+    tags = words(tags_address)
+    event_rows = halves(events_address)
+    event_iterations = halves(events_address + count * 4)
+    event_weights = halves(events_address + count * 8)
+    noted = words(noted_address)
+    kept = noted[0]
+    shift = 32 - bits
+    mask = (1 << bits) - 1
+    limit = min(table[T_CAPACITY], (1 << bits) - (1 << (bits - 2)))
+    size = table[T_SIZE]
+    block = start
+    while block < count:
+        stop = min(block + CHUNK, count)
+        for i in range(block, stop):
+            h = 0
+            for c in range(arity):
+                h = mix(h, buffer[i * stride + c])
+            tag = tag_of(h)
+            tags[i - block] = tag
+            prefetch(table[T_SLOTS] + ((tag >> shift) << 3))
+        for i in range(block, stop):  # as `insert` does, and the stamp is needed too
+            slot = slots[tags[i - block] >> shift]
+            if slot != 0:
+                prefetch(table[T_ROWS] + ((slot & LOW) - 1) * arity * 8)
+                prefetch(table[T_STAMPS] + ((slot & LOW) - 1) * 4)
+        for i in range(block, stop):
+            tag = tags[i - block]
+            place = tag >> shift
+            row = -1
+            while True:
+                slot = slots[place]
+                if slot == 0:
+                    break
+                if ((slot >> 32) & LOW) == tag:
+                    candidate = (slot & LOW) - 1
+                    if same_row(rows, candidate, arity, buffer, i * stride):
+                        row = candidate
+                        break
+                place = (place + 1) & mask
+            if row < 0:
+                if size >= limit:
+                    table[T_SIZE] = size
+                    noted[0] = kept
+                    return i
+                row = size
+                size += 1
+                slots[place] = (tag << 32) | size
+                for c in range(arity):
+                    rows[row * arity + c] = buffer[i * stride + c]
+            stamp = stamps[row]
+            iteration = buffer[i * stride + arity]
+            there = (stamp & NOW) != 0
+            changed = (stamp & CHANGED) != 0
+            if sign == SEARCHED:
+                matters = changed and not there
+            elif there:
+                matters = iteration <= (stamp & ITERATION)
+            else:
+                matters = not changed
+            if matters:
+                weight = 1 if weights_address == 0 else min(weights[i], MOST_DERIVATIONS)
+                event_rows[kept] = row
+                event_iterations[kept] = iteration
+                event_weights[kept] = -weight if sign == LOST else weight
+                kept += 1
+        block = stop
+    table[T_SIZE] = size
+    noted[0] = kept
+    return count
+
+
+@kernel
 def locate(table_address, buffer_address, count, found_address):
     """For each of `count` rows of the buffer its row in the table, or -1."""
     table = words(table_address)
