@@ -53,7 +53,7 @@ def kept(folder: Path, edges: set[tuple[int, int]]) -> Store:
 
 def applied(store: Store, change: Change, **options: Any) -> Applied:
     with open_state(store) as session:
-        return apply_change(session, store, change, **options)
+        return apply_change(session, change, **options)
 
 
 def test_an_epoch_opened_again_is_the_state_that_was_saved(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_deltas_are_small_until_they_are_not(tmp_path: Path) -> None:
     store = kept(tmp_path / "state", chain)
     with open_state(store) as session:
         for number in range(36):
-            apply_change(session, store, Change({"edge": ((1000 + number, 2000 + number),)}))
+            apply_change(session, Change({"edge": ((1000 + number, 2000 + number),)}))
     assert [e.number for e in store.epochs if len(e.relations["edge"].files) == 1] == [0, 33]
     assert len(store.relation("edge", 32).files) == 33
     assert store.relation("item").files == store.relation("item", 0).files
@@ -137,7 +137,34 @@ def test_a_past_epoch_is_read_only_because_the_store_has_moved_on(tmp_path: Path
     with open_state(late, 0) as past:
         assert sorted(past["path"]) == [(1, 2)]
         with pytest.raises(WhenceError, match="is opened at epoch 0"):
-            apply_change(past, late, Change({"edge": ((3, 4),)}))
+            apply_change(past, Change({"edge": ((3, 4),)}))
+
+
+def test_a_session_saves_what_has_changed(tmp_path: Path) -> None:
+    """All of it first, then a delta an update; all of it again when several updates lie between."""
+    session = bootstrapped({(i, i + 1) for i in range(0, 80, 2)})
+    assert session.save(tmp_path / "state").number == 0
+    session.update(insert={"edge": [(200, 201)]}, strategy="update")
+    second = session.save(tmp_path / "state")
+    assert (second.number, second.strategy, second.summary["change"]) == (
+        1,
+        "update",
+        {"edge": {"inserted": 1, "deleted": 0}},
+    )
+    assert len(second.relations["path"].files) == 2
+    assert session.save(tmp_path / "state").number == 1, "nothing has changed since"
+    session.update(insert={"edge": [(300, 301)]})
+    session.update(insert={"edge": [(400, 401)]})
+    third = session.save(tmp_path / "state")
+    assert [len(stored.files) for stored in third.relations.values()] == [1] * len(third.relations)
+    session.undo()
+    assert len(session.save(tmp_path / "state").relations["edge"].files) == 2
+    assert session.epoch == 3
+    assert annotated(open_state(tmp_path / "state")) == annotated(session)
+    assert (400, 401) not in session["path"]
+    elsewhere = session.save(tmp_path / "other")
+    assert (elsewhere.number, elsewhere.strategy) == (0, "bootstrap")
+    assert annotated(open_state(tmp_path / "other")) == annotated(session)
 
 
 def test_an_interrupted_update_leaves_the_epoch(tmp_path: Path) -> None:
@@ -152,7 +179,7 @@ def test_an_interrupted_update_leaves_the_epoch(tmp_path: Path) -> None:
     with open_state(store) as session:
         before = annotated(session)
         with pytest.raises(KeyboardInterrupt):
-            apply_change(session, store, Change({}, {"edge": ((25, 26),)}), progress=Impatient())
+            apply_change(session, Change({}, {"edge": ((25, 26),)}), progress=Impatient())
         assert annotated(session) == before
     assert Store.open(tmp_path / "state").numbers == (0,)
 
@@ -198,6 +225,6 @@ def test_many_epochs(tmp_path: Path) -> None:
         for _ in range(300):
             edges = {(choose.randrange(30), choose.randrange(30)) for _ in range(choose.randrange(1, 4))}
             change = Change({"edge": tuple(edges - now)}, {"edge": tuple(edges & now)})
-            apply_change(session, store, change)
+            apply_change(session, change)
             now ^= edges
         assert annotated(session) == annotated(open_state(store)) == annotated(bootstrapped(now))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from whence.engines.spark.options import Options
+    from whence.saving import Saved
     from whence.store import Epoch, Store, Writer
 
 Warn = Callable[[Diagnostic | str], None]
@@ -60,6 +61,8 @@ class Engine(Protocol):
     def write_outputs(self, folder: Path) -> None: ...
 
     def store(self, relation: str, writer: Writer) -> None: ...
+
+    def keep_changes(self) -> None: ...
 
     def changed_relations(self) -> tuple[str, ...]: ...
 
@@ -160,6 +163,7 @@ class Session:
         self._text = text
         self._evaluated = False
         self._log: list[Impact] = []  # without the tuples themselves
+        self.saved: Saved | None = None  # where the state is kept, if it is
 
     def __repr__(self) -> str:
         state = "evaluated" if self._evaluated else "not run yet"
@@ -232,6 +236,7 @@ class Session:
         impact = self.engine.update(insert or {}, delete or {}, self._policy(strategy, share, lenient), progress)
         impact = replace(impact, epoch=self.epoch + 1)
         self._log.append(impact.summary())
+        self._updated(self._log[-1])
         return impact
 
     def undo(self, progress: Progress | None = None) -> Impact:
@@ -241,7 +246,12 @@ class Session:
             raise WhenceError("there is no update to undo in this session")
         impact = self.engine.undo(self._policy(), progress)
         self._log.pop()
+        self._updated(impact.summary())
         return replace(impact, epoch=self.epoch)
+
+    def _updated(self, impact: Impact) -> None:
+        if self.saved is not None:
+            self.saved.updated(impact)
 
     def _policy(self, strategy: str | None = None, share: float = SHARE, lenient: bool = False) -> Policy:
         strategy = strategy or self.strategy
@@ -281,23 +291,27 @@ class Session:
         self.engine.write_outputs(Path(folder))
 
     def save(self, folder: str | os.PathLike[str], seconds: float | None = None) -> Epoch:
-        """Writes the state, all relations with iterations and counts, as a new epoch of the store in a folder."""
-        from whence.store import Store
-        from whence.store.directory import MANIFEST
+        """Commits the state, all relations with iterations and counts, as a new epoch of the store in a folder.
 
+        If the session was opened on that store, or saved in it before, only what has changed is written.
+        """
+        from whence.saving import save
+
+        return save(self, folder, seconds)
+
+    @property
+    def text(self) -> tuple[str, str]:
+        """The text of the program, and the name of its file."""
         if self._text is None:
             raise WhenceError("a state holds its program's text: open the session on a file or a text to save it")
         self._must_be_evaluated("saved")
-        text, file = self._text
-        exists = (Path(folder) / MANIFEST).exists()
-        store = Store.open(folder) if exists else Store.create(folder)
-        told = {"learned": self.engine.learned()}
-        with store.commit(
-            text, file, program=self.program, strategy="bootstrap", seconds=seconds, summary=told
-        ) as writer:
-            for relation in self.program.relations:
-                self.engine.store(relation, writer)
-        return store.latest
+        return self._text
+
+    def kept_as(self, saved: Saved) -> None:
+        """The current epoch is that of a store, which has numbers of its own."""
+        self.saved = saved
+        self.engine.keep_changes()
+        self._log[-1] = replace(self._log[-1], epoch=saved.epoch)
 
     def restore(self, store: Store, epoch: int | None = None) -> None:
         """Takes over the state of an epoch of a store, by default the last, in place of what the session holds."""
@@ -309,12 +323,11 @@ class Session:
         except BaseException:
             self._reopen()
             raise
+        from whence.saving import Saved
+
         self.engine.remember(described.summary.get("learned", {}))
         self._log = [Impact(described.number, described.strategy or "bootstrap", described.seconds or 0.0)]
-
-    def stored_as(self, epoch: int) -> None:
-        """The current epoch is that of a store, which has numbers of its own."""
-        self._log[-1] = replace(self._log[-1], epoch=epoch)
+        self.kept_as(Saved(store, described.number))
 
     def close(self) -> None:
         """Gives up what the engine holds; a Spark session that was started for this one is stopped."""
@@ -335,3 +348,4 @@ class Session:
             self.engine.drop_derived()
             self._evaluated = False
             self._log.clear()
+            self.saved = None

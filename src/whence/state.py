@@ -13,6 +13,7 @@ from whence.errors import WhenceError
 from whence.history import sizes_to_json
 from whence.lang import Diagnostic, compile_text
 from whence.maintain.impact import Impact
+from whence.saving import save
 from whence.session import Session
 from whence.session import open as open_session
 from whence.store import Store
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from whence.engines.spark.options import Options
-
-INHERITED = ("streams",)  # what a summary takes over from the epoch before
 
 
 def open_state(
@@ -85,7 +84,6 @@ class Applied:
 
 def apply_change(
     session: Session,
-    store: Store,
     change: Change,
     *,
     strategy: str = "elastic",
@@ -94,39 +92,18 @@ def apply_change(
     progress: Progress | None = None,
     summary: Mapping[str, Any] | None = None,
 ) -> Applied:
-    """Updates a session that is on the last epoch of a store, and commits what has changed as a new epoch.
+    """Updates a session that is opened on the last epoch of a store, and commits what has changed as a new one.
 
     Its cost on the disk is that of the change. `summary` is added to what the epoch says of itself. If the epoch cannot
     be committed, the session is ahead of the store and should be given up.
     """
-    if session.epoch != store.latest.number:
-        raise WhenceError(
-            f"the session is opened at epoch {session.epoch} and the store is at {store.latest.number}; "
-            f"only the last epoch can be changed"
-        )
+    assert session.saved is not None, "the session is not opened on a state"
+    session.saved.must_be_latest()
     impact = session.update(
         insert=change.insert, delete=change.delete, strategy=strategy, share=share, lenient=lenient, progress=progress
     )
-    parent = store.latest.summary
-    told = {
-        **{key: parent[key] for key in INHERITED if key in parent},
-        "change": sizes_to_json(change.sizes),
-        "impact": sizes_to_json(impact_sizes(impact)),
-        "strata": [stratum.to_json() for stratum in impact.strata],
-        "learned": session.engine.learned(),
-        **(summary or {}),
-    }
-    with store.commit(strategy=impact.strategy, seconds=impact.seconds, summary=told) as writer:
-        for relation in session.engine.changed_relations():
-            session.engine.store_changes(relation, writer)
-        writer.keep_others()
-    session.stored_as(store.latest.number)
-    return Applied(store.latest.number, change, impact)
-
-
-def impact_sizes(impact: Impact) -> dict[str, tuple[int, int]]:
-    names = dict.fromkeys([*impact.inserted, *impact.deleted])
-    return {name: (len(impact.inserted.get(name, ())), len(impact.deleted.get(name, ()))) for name in names}
+    epoch = save(session, session.saved.store.root, change=change.sizes, summary=summary)
+    return Applied(epoch.number, change, impact)
 
 
 def impact_of(store: Store, epoch: int) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:

@@ -36,9 +36,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
         session.save(folder)
     store = Store.open(folder)
     with open_state(store) as session:
-        apply_change(session, store, Change({}, {"item": (ITEMS[0], ITEMS[1]), "flag": ((),)}))
-        apply_change(session, store, Change({"item": (ITEMS[0],), "edge": ((50, 51),)}, {"item": (ITEMS[2],)}))
-        apply_change(session, store, Change({"item": (ITEMS[1],)}, {"item": (ITEMS[0],), "edge": ((29, 30),)}))
+        apply_change(session, Change({}, {"item": (ITEMS[0], ITEMS[1]), "flag": ((),)}))
+        apply_change(session, Change({"item": (ITEMS[0],), "edge": ((50, 51),)}, {"item": (ITEMS[2],)}))
+        apply_change(session, Change({"item": (ITEMS[1],)}, {"item": (ITEMS[0],), "edge": ((29, 30),)}))
     assert len(store.layers("item")) > 2
     return store
 
@@ -77,7 +77,7 @@ def test_files_of_both_engines_in_one_relation(spark: SparkSession, tmp_path: Pa
         session.save(tmp_path / "state")
     store = Store.open(tmp_path / "state")
     with open_state(store) as session:
-        apply_change(session, store, Change({"item": (ITEMS[0],)}, {"item": (("7", 7, 7.0, None),)}))
+        apply_change(session, Change({"item": (ITEMS[0],)}, {"item": (("7", 7, 7.0, None),)}))
     options = whence.Options(driver_rows=1)
     with open_state(store, engine="spark", spark=spark, options=options) as there, open_state(store) as here:
         assert annotated(there, "item") == annotated(here, "item")

@@ -83,7 +83,6 @@ def apply(options: argparse.Namespace) -> int:
         with console.progress(session) as progress:
             applied = apply_change(
                 session,
-                store,
                 change,
                 strategy=options.strategy,
                 share=options.share,
@@ -130,7 +129,7 @@ def impact_lines(impact: Impact, program: Program, shown: int) -> list[str]:
     from whence.changes import tuple_text
     from whence.cli.text import signed
     from whence.results import in_order
-    from whence.state import impact_sizes
+    from whence.saving import impact_sizes
 
     sizes = impact_sizes(impact)
     lines = []

@@ -121,7 +121,7 @@ def _state(options: argparse.Namespace, console: Console) -> str:
 def _say(applied: Applied, options: argparse.Namespace) -> None:
     from whence.cli.text import signed, time_text
     from whence.history import total
-    from whence.state import impact_sizes
+    from whence.saving import impact_sizes
 
     if options.json:
         print(json.dumps(applied.to_json()), flush=True)

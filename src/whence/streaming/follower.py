@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from whence.history import entry
 from whence.session import Session
-from whence.state import Applied, apply_change, open_state
+from whence.state import Applied, apply_change, impact_of, open_state
 from whence.store import Store
 from whence.streaming.feed import Feed
 
@@ -84,8 +84,7 @@ class Follower:
         if not change:
             return
         marks = {"batch": number, STREAMS: {**streams, query: number}}
-        applied = apply_change(session, self.store, change, lenient=self._lenient, summary=marks, **self._update)
-        self._session_epoch = applied.epoch
+        applied = apply_change(session, change, lenient=self._lenient, summary=marks, **self._update)
         if self.feed is not None:
             self.feed.write(applied.epoch, applied.impact.inserted, applied.impact.deleted)
         if self._heard is not None:
@@ -93,11 +92,10 @@ class Follower:
 
     def _current(self) -> Session:
         """A session on the last epoch; opened again if others have changed the state meanwhile."""
-        if self._session is not None and self._session_epoch != self.store.latest.number:
+        if self._session is not None and self._session.epoch != self.store.latest.number:
             self.close()
         if self._session is None:
             self._session = open_state(self.store, **self._opened)
-            self._session_epoch = self.store.latest.number
         return self._session
 
     def _complete_feed(self, query: str, number: int) -> None:
@@ -108,8 +106,6 @@ class Follower:
             described = self.store.epoch(epoch)
             if described.summary.get(STREAMS, {}).get(query) == number and entry(described).batch == number:
                 if not self.feed.has(epoch):
-                    from whence.state import impact_of
-
                     self.feed.write(epoch, *impact_of(self.store, epoch))
                 return
 

@@ -76,7 +76,7 @@ def _recomputed(old: Stored, new: Stored) -> Changed:
     return _between(new, np.arange(len(table)), there, iterations, counts, table.rows)
 
 
-def _between(stored: Stored, rows: Words, was: Flags, iterations: Any, counts: Any, tuples: Rows) -> Changed:
+def _between(stored: Stored, rows: Any, was: Flags, iterations: Any, counts: Any, tuples: Rows) -> Changed:
     """`rows` of a relation, with what they were: whether they were there, in which iteration, with which count."""
     table = stored.table
     stamps, now = table.stamps[rows], table.counts[rows]

@@ -38,8 +38,8 @@ class LocalEngine:
         self.tables = LocalTables(program, counts, warn, announce, dense)
         self.controller = Controller(program)
         self._changes: list[dict[str, Input]] = []  # one an update, to be taken back
-        self._restored = False
-        self._changed: dict[str, Changed] = {}  # by the last update, of a state that was restored
+        self._keeps_changes = False
+        self._changed: dict[str, Changed] = {}  # by the last update
         self.bad_rows: dict[str, int] = {}  # none: a row that does not fit is an error
 
     def load(self, relation: str, source: Any) -> None:
@@ -72,7 +72,7 @@ class LocalEngine:
         try:
             strata = self.controller.revise(revision, policy, progress)
             came, went = self._differences(revision, View.GAINED), self._differences(revision, View.LOST)
-            touched = changed(revision) if self._restored else {}
+            touched = changed(revision) if self._keeps_changes else {}
         except BaseException:
             revision.abandon()
             raise
@@ -104,6 +104,10 @@ class LocalEngine:
     def store(self, relation: str, writer: Writer) -> None:
         writer.write(relation, self.tables.to_arrow(relation, annotated=True))
 
+    def keep_changes(self) -> None:
+        """From now on, what an update changes is to be stored."""
+        self._keeps_changes = True
+
     def changed_relations(self) -> tuple[str, ...]:
         """The relations that are not stored as they are now if they are stored as they were before the last update."""
         return tuple(self._changed)
@@ -115,7 +119,6 @@ class LocalEngine:
         from .restoring import restore
 
         restore(self.tables, self.program.relations[relation], store.batches(relation, epoch))
-        self._restored = True
 
     def learned(self) -> dict[str, Any]:
         """What the elastic controller knows by now, for a state that is kept."""

@@ -139,6 +139,8 @@ class SparkEngine:
             frame = restored(self.tables.spark, declared, stored.schema, store.layers(relation, epoch))
             self.tables.restore(relation, frame, stored.rows)
 
+    def keep_changes(self) -> None: ...
+
     def learned(self) -> dict[str, Any]:
         return self._learned
 
