@@ -213,7 +213,7 @@ def test_history_and_undo(whence: Command) -> None:
     rows = [line.split() for line in out.splitlines()]
     assert rows[0] == ["epoch", "committed", "change", "impact", "tuples", "strategy", "time"]
     assert [(row[0], *row[3:-2]) for row in rows[1:]] == [
-        ("0", "–", "–", "13", "bootstrap"),
+        ("0", "13", "bootstrap"),
         ("1", "+1", "-0", "+5", "-0", "18", "update"),
         ("2", "+0", "-1", "+0", "-5", "13", "bootstrap"),
     ]

@@ -93,8 +93,8 @@ def test_every_epoch_is_bootstrap_on_its_input(
         inserted, deleted = impact_of(store, done.epoch)
         for told, stored in ((done.impact.inserted, inserted), (done.impact.deleted, deleted)):
             assert {name: set(tuples) for name, tuples in told.items()} == {n: set(t) for n, t in stored.items()}
-    for epoch, given in enumerate(inputs):
-        assert annotated(open_state(store, epoch)) == annotated(bootstrapped(given))
+    for epoch, edges in enumerate(inputs):
+        assert annotated(open_state(store, epoch)) == annotated(bootstrapped(edges))
     store.check()
 
 

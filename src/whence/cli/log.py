@@ -41,10 +41,10 @@ def log(options: argparse.Namespace) -> int:
         (
             str(one.epoch),
             one.committed.astimezone().strftime("%Y-%m-%d %H:%M:%S"),
-            signed(one.changed) if one.change else "–",
-            signed(one.affected) if one.change or one.impact else "–",
+            signed(one.changed) if one.change else "",
+            signed(one.affected) if one.change or one.impact else "",
             f"{one.tuples:,}",
-            one.strategy or "–",
+            one.strategy or "",
             time_text(one.seconds),
         )
         for one in found

@@ -22,7 +22,7 @@ def signed(sizes: tuple[int, int]) -> str:
 
 def time_text(seconds: float | None) -> str:
     if seconds is None:
-        return "–"
+        return ""
     if seconds < 0.001:
         return "<1 ms"
     if seconds < 1:

@@ -33,9 +33,11 @@ class LocalEngine:
         warn: Callable[[str], None],
         announce: Callable[[str], None] | None,
         dense: bool = False,
+        tables: LocalTables | None = None,
     ) -> None:
+        """On tables of its own, unless some are given."""
         self.program = program
-        self.tables = LocalTables(program, counts, warn, announce, dense)
+        self.tables = tables or LocalTables(program, counts, warn, announce, dense)
         self.controller = Controller(program)
         self._changes: list[dict[str, Input]] = []  # one an update, to be taken back
         self._keeps_changes = False

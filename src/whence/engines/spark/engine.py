@@ -12,10 +12,12 @@ from pyspark.sql import DataFrame
 from whence.engines.local import loading
 from whence.engines.local.directives import read_input as read_here
 from whence.engines.local.directives import write_outputs as write_here
+from whence.engines.local.engine import LocalEngine
 from whence.engines.local.forms import filename_of, form_of, is_text
 from whence.engines.local.restoring import restore
+from whence.errors import WhenceError
 from whence.lang.program import Directive, Program
-from whence.maintain import bootstrap
+from whence.maintain import Impact, Policy, bootstrap
 from whence.store import Store, Writer
 from whence.tables import Progress
 
@@ -44,7 +46,7 @@ class SparkEngine:
         self.options = options
         self.warn = warn
         self.tables = SparkTables(program, cluster, options, warn, announce)
-        self._learned: dict[str, Any] = {}
+        self.here = LocalEngine(program, True, warn, announce, tables=self.tables.local)
         self._read_before: set[str] = set()  # relations, whose quarantine is added to
         self.bad_rows: dict[str, int] = {}  # by relation: those that were left out
 
@@ -91,7 +93,29 @@ class SparkEngine:
 
     def run(self, progress: Progress | None) -> None:
         self.tables.settle()
-        bootstrap(self.program, self.tables, progress)
+        self.here.controller.bootstrapped(bootstrap(self.program, self.tables, progress))
+
+    def update(
+        self, insert: Mapping[str, Any], delete: Mapping[str, Any], policy: Policy, progress: Progress | None
+    ) -> Impact:
+        self._must_be_here()
+        impact = self.here.update(insert, delete, policy, progress)
+        self.tables.forget_copies()
+        return impact
+
+    def undo(self, policy: Policy, progress: Progress | None) -> Impact:
+        self._must_be_here()
+        impact = self.here.undo(policy, progress)
+        self.tables.forget_copies()
+        return impact
+
+    def _must_be_here(self) -> None:
+        """So far, results are maintained in the driver's process."""
+        there = [name for name in self.program.relations if not self.tables.lives_here(name)]
+        if there:
+            largest = max(map(self.tables.rows, there))
+            advice = f"keep it in the driver's process, with --driver-rows {largest} or more, or use --engine local"
+            raise WhenceError(f"{there[0]} is spread over Spark, where results cannot be updated yet: {advice}")
 
     def drop_derived(self) -> None:
         self.tables.drop_derived()
@@ -139,13 +163,20 @@ class SparkEngine:
             frame = restored(self.tables.spark, declared, stored.schema, store.layers(relation, epoch))
             self.tables.restore(relation, frame, stored.rows)
 
-    def keep_changes(self) -> None: ...
+    def keep_changes(self) -> None:
+        self.here.keep_changes()
+
+    def changed_relations(self) -> tuple[str, ...]:
+        return self.here.changed_relations()
+
+    def store_changes(self, relation: str, writer: Writer) -> None:
+        self.here.store_changes(relation, writer)
 
     def learned(self) -> dict[str, Any]:
-        return self._learned
+        return self.here.learned()
 
     def remember(self, learned: Mapping[str, Any]) -> None:
-        self._learned = dict(learned)
+        self.here.remember(learned)
 
     def close(self) -> None:
         self.tables.close()

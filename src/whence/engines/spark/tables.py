@@ -183,6 +183,11 @@ class SparkTables:
                 known = self._copies[name] = Viewed(frame, rows)
         return known
 
+    def forget_copies(self) -> None:
+        """Relations that live here have changed."""
+        self._copies.clear()
+        self._sizes.known.clear()
+
     def _persisted(self, frame: DataFrame) -> Viewed:
         frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
         self._kept.append(frame)
