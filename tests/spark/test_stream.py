@@ -126,15 +126,40 @@ def test_any_streaming_frame(spark: SparkSession, folder: Path) -> None:
     assert fed(folder)[1] == as_fed(folder, 1)
 
 
+def test_values_of_every_kind(spark: SparkSession, tmp_path: Path) -> None:
+    """As they are in the DataFrames that Whence gives out: unsigned numbers are decimals, records are texts."""
+    text = ".type List = [a: number, b: List]\n.decl item(s: symbol, u: unsigned, f: float, l: List)"
+    with whence.open(text=text) as session:
+        session.load(item=[("old", 1, 0.5, None)])
+        session.run()
+        session.save(tmp_path / "state")
+    (tmp_path / "in").mkdir()
+    rows = [("new", 2**64 - 1, -0.0, "[1, [2, nil]]", "insert"), ("old", 1, 0.5, "nil", "delete")]
+    lines = [json.dumps(dict(zip("suflo", row, strict=True))) for row in rows]
+    (tmp_path / "in" / "1.json").write_text("\n".join(lines))
+    schema = "s string, u decimal(20,0), f double, l string, o string"
+    frame = spark.readStream.schema(schema).json(str(tmp_path / "in"))
+    whence.stream(tmp_path / "state", frame, "item", op="o", trigger=ONCE).awaitTermination()
+    assert list(open_state(tmp_path / "state")["item"]) == [("new", 2**64 - 1, -0.0, (1, (2, None)))]
+
+
 def test_frames_that_do_not_fit(spark: SparkSession, folder: Path) -> None:
     with pytest.raises(WhenceError, match="this is not a streaming DataFrame"):
         whence.stream(folder / "state", spark.range(3), "edge")
     with pytest.raises(WhenceError, match="there is no such folder of changes"):
         change_files(spark, folder / "nowhere")
-    (folder / "in" / "1.json").write_text('{"x": 3, "op": "+"}\n')
+    (folder / "in" / "1.json").write_text('{"x": 3, "op": "?"}\n')
     frame = spark.readStream.schema("x int, op string").json(str(folder / "in"))
-    with pytest.raises(StreamingQueryException, match="the stream for 'edge' has no column 'y'; it has: x, op"):
-        whence.stream(folder / "state", frame, "edge", trigger=ONCE).awaitTermination()
+    for relation, options, message in (
+        ("edge", {}, "the stream for 'edge' has no column 'y'; it has: x, op"),
+        ("edges", {}, "the program has no relation 'edges'; there are: edge, path"),
+        ("path", {}, "'path' is derived by rules, so it cannot be changed itself"),
+        ("edge", {"op": "x"}, "the column 'x' of the stream has 3; it should be . or -"),
+    ):
+        changed = frame.selectExpr("x", "x + 1 as y", "op") if options else frame
+        with pytest.raises(StreamingQueryException, match=message):
+            whence.stream(folder / "state", changed, relation, trigger=ONCE, **options).awaitTermination()
+    assert Store.open(folder / "state").numbers == (0,)
 
 
 # Killed

@@ -90,7 +90,7 @@ def _from_folder(folder: Path, program: Program) -> Change:
         raise WhenceError(f"{folder}: there are no changes in this folder, such as edge.insert.facts")
     sides: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {side: {} for side in SIDES}
     for (relation, side), path in files.items():
-        tuples = _tuples(path, relation, program)
+        tuples = tuples_of(path, relation, program)
         if tuples:
             sides[side][relation] = tuples
     return Change(**sides)
@@ -106,13 +106,14 @@ def _check(path: Path, relation: str, program: Program) -> None:
         raise WhenceError(f"{path}: {relation!r} is derived by rules, so it cannot be changed itself; {advice}")
 
 
-def _tuples(path: Path, relation: str, program: Program) -> tuple[tuple[Any, ...], ...]:
-    from whence.engines.local.loading import from_file
+def tuples_of(source: Any, relation: str, program: Program) -> tuple[tuple[Any, ...], ...]:
+    """The tuples of whatever can be loaded into a relation, each once."""
+    from whence.engines.local.loading import encoded
     from whence.engines.local.tables import LocalTables
     from whence.results import Result
 
     declared = program.relations[relation]
     only: Mapping[str, Any] = {relation: declared}
     tables = LocalTables(replace(program, relations=only, rules=(), facts=(), strata=(), directives=()), counts=False)
-    tables.insert(relation, *from_file(declared, path, tables))
+    tables.insert(relation, *encoded(declared, source, tables))
     return tuple(Result(declared, tables))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from whence.changes import Change, merged
-from whence.changes.change import change_of
-from whence.changes.reading import changeable, decoded_change
+from whence.changes.reading import changeable, decoded_change, tuples_of
 from whence.errors import WhenceError
 
 if TYPE_CHECKING:
@@ -48,13 +49,17 @@ class Events:
         if missing:
             given = ", ".join(batch.columns)
             raise WhenceError(f"the stream for {self.relation!r} has no column {missing[0]!r}; it has: {given}")
-        found = []
-        for row in batch.select(*(f"`{name}`" for name in (*columns, self.op))).collect():
-            *values, op = row
-            if op not in SIGNS:
-                raise WhenceError(f"the column {self.op!r} of the stream is {op!r}; it should be + or -")
-            found.append((SIGNS[op], self.relation, tuple(values)))
-        return change_of(found)
+        table = batch.select(*(f"`{name}`" for name in (*columns, self.op))).toArrow()
+        ops = table.column(len(columns)).to_pylist()
+        unknown = next((op for op in ops if op not in SIGNS), "+")
+        if unknown not in SIGNS:
+            raise WhenceError(f"the column {self.op!r} of the stream has {unknown!r}; it should be + or -")
+        sides = []
+        for inserts in (True, False):
+            chosen = table.filter(pa.array([SIGNS[op] == inserts for op in ops], pa.bool_()))
+            tuples = tuples_of(chosen.select(range(len(columns))), self.relation, program) if len(chosen) else ()
+            sides.append({self.relation: tuples} if tuples else {})
+        return Change(*sides)
 
 
 def _name(path: str) -> str:
