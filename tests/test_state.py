@@ -167,6 +167,19 @@ def test_a_session_saves_what_has_changed(tmp_path: Path) -> None:
     assert annotated(open_state(tmp_path / "other")) == annotated(session)
 
 
+def test_states_have_counts(tmp_path: Path) -> None:
+    session = whence.open(text=GRAPH, counts=False)
+    session.run()
+    with pytest.raises(WhenceError, match="derivations were not counted: open the session with counts=True to save it"):
+        session.save(tmp_path / "state")
+    store = kept(tmp_path / "state", {(1, 2)})
+    with store.commit() as writer:
+        writer.write("edge", store.read("edge").drop_columns("count"))
+        writer.keep_others()
+    with pytest.raises(WhenceError, match=r"epoch 1 of the store .*state has no derivation counts of 'edge'; evaluate"):
+        open_state(store)
+
+
 def test_an_interrupted_update_leaves_the_epoch(tmp_path: Path) -> None:
     store = kept(tmp_path / "state", {(i, i + 1) for i in range(50)})
 

@@ -297,6 +297,9 @@ class Session:
         """
         from whence.saving import save
 
+        self._must_be_evaluated("saved")
+        if not self.engine.tables.counts:
+            raise WhenceError("derivations were not counted: open the session with counts=True to save it")
         return save(self, folder, seconds)
 
     @property
@@ -304,7 +307,6 @@ class Session:
         """The text of the program, and the name of its file."""
         if self._text is None:
             raise WhenceError("a state holds its program's text: open the session on a file or a text to save it")
-        self._must_be_evaluated("saved")
         return self._text
 
     def kept_as(self, saved: Saved) -> None:

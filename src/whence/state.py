@@ -42,10 +42,9 @@ def open_state(
     store = state if isinstance(state, Store) else Store.open(state)
     described = store.epoch(epoch)
     uncounted = [name for name, stored in described.relations.items() if not stored.counted]
-    if uncounted and engine != "local":
-        raise WhenceError(
-            f"the state in {store.root} has no derivation counts of {', '.join(uncounted)}; open it with engine='local'"
-        )
+    if uncounted:
+        missing = f"epoch {described.number} of the store {store.root} has no derivation counts of {uncounted[0]!r}"
+        raise WhenceError(f"{missing}; evaluate the program again: whence run {described.file} --state …")
 
     def heard(message: Diagnostic | str) -> None:
         if warn is not None and isinstance(message, str):  # what the compiler warns of was told when the state was made
@@ -55,7 +54,6 @@ def open_state(
         text=store.program_text(described.number),
         file=described.file,
         engine=engine,
-        counts=not uncounted,
         spark=spark,
         options=options,
         warn=heard,
