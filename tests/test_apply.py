@@ -244,6 +244,27 @@ def test_chart(whence: Command) -> None:
     assert "the chart cannot be written" in whence("chart", "state", "-o", "nowhere/epochs.svg")[2]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["state", "--changes", "nowhere"], "nowhere: there is no such folder of changes"),
+        (["reach.dl", "--changes", "in"], "reach.dl: say with --state where the state of this program is to be kept"),
+        (["state", "--changes", "in", "--state", "other"], "state is a state, and --state names another"),
+        (["in", "--changes", "in"], "in is not a Whence store: it has no manifest.json"),
+        (["other.dl", "--changes", "in", "--state", "state"], "the state in state is of another program than other.dl"),
+        (["missing.dl", "--changes", "in", "--state", "state"], "missing.dl: cannot read the program"),
+        (["missing.dl", "--changes", "in", "--state", "new"], "cannot read the program"),
+    ],
+)
+def test_streams_that_cannot_start(whence: Command, arguments: list[str], message: str) -> None:
+    """All of this is known before Spark is started."""
+    Path("in").mkdir()
+    Path("other.dl").write_text(PROGRAM + "// and more")
+    status, out, err = whence("stream", *arguments, "--engine", "local")
+    assert (status, out) == (1, "")
+    assert message in err
+
+
 def test_two_at_once(whence: Command) -> None:
     """Whoever holds the lock is named; the other one changes nothing."""
     store = Store.open("state")

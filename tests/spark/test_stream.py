@@ -18,7 +18,7 @@ import whence
 from whence.errors import WhenceError
 from whence.state import impact_of, open_state
 from whence.store import Store
-from whence.streaming import Feed, change_files
+from whence.streaming import Events, Feed, Follower, change_files
 
 PROGRAM = """
 .decl edge(x: number, y: number)
@@ -160,6 +160,33 @@ def test_frames_that_do_not_fit(spark: SparkSession, folder: Path) -> None:
         with pytest.raises(StreamingQueryException, match=message):
             whence.stream(folder / "state", changed, relation, trigger=ONCE, **options).awaitTermination()
     assert Store.open(folder / "state").numbers == (0,)
+
+
+def test_two_streams_of_one_state(spark: SparkSession, folder: Path) -> None:
+    """Each has its own batches and its own feed; a batch that comes again changes nothing."""
+    followers = {
+        name: Follower(folder / "state", Events("edge"), folder / name, update={"strategy": "update"})
+        for name in ("red", "blue")
+    }
+
+    def batch(name: str, number: int, x: int, y: int) -> None:
+        spark.sparkContext.setLocalProperty("sql.streaming.queryId", name)
+        followers[name](spark.createDataFrame([(x, y, "+")], "x int, y int, op string"), number)
+
+    batch("red", 0, 3, 4)
+    batch("blue", 0, 4, 5)
+    batch("red", 1, 5, 6)
+    store = Store.open(folder / "state")
+    assert store.numbers == (0, 1, 2, 3)
+    (folder / "red" / "epoch-00000001.jsonl").unlink()  # as if it had been killed there
+    (folder / "blue" / "epoch-00000002.jsonl").unlink()
+    batch("red", 0, 3, 4)
+    batch("blue", 0, 4, 5)
+    store.refresh()
+    assert store.numbers == (0, 1, 2, 3)
+    assert sorted(path.name for path in folder.glob("*/epoch-*")) == [f"epoch-0000000{n}.jsonl" for n in (1, 2, 3)]
+    assert {path.parent.name: path.name for path in folder.glob("blue/*")} == {"blue": "epoch-00000002.jsonl"}
+    spark.sparkContext.setLocalProperty("sql.streaming.queryId", None)
 
 
 # Killed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from whence.errors import WhenceError
 if TYPE_CHECKING:
     from whence.cli.console import Console
     from whence.state import Applied
+    from whence.store import Store
 
 INTERVAL = 1.0
 
@@ -101,12 +103,7 @@ def _state(options: argparse.Namespace, console: Console) -> str:
     if options.state is None:
         raise WhenceError(f"{given}: say with --state where the state of this program is to be kept")
     if (Path(options.state) / MANIFEST).exists() and Store.open(options.state).numbers:
-        store = Store.open(options.state)
-        if given.read_text(encoding="utf-8-sig") != store.program_text():
-            raise WhenceError(
-                f"the state in {options.state} is of another program than {given}; "
-                f"name another folder, or run it first: whence run {given} --state {options.state}"
-            )
+        _check_program(given, Store.open(options.state))
         return str(options.state)
     from whence.session import open as open_session
 
@@ -116,6 +113,16 @@ def _state(options: argparse.Namespace, console: Console) -> str:
             session.run(progress)
         session.save(options.state)
     return str(options.state)
+
+
+def _check_program(path: Path, store: Store) -> None:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise WhenceError(f"{path}: cannot read the program: {error.strerror or error}") from None
+    if content.removeprefix(BOM_UTF8) != store.program_text().encode():
+        advice = f"name another folder, or run it first: whence run {path} --state {store.root}"
+        raise WhenceError(f"the state in {store.root} is of another program than {path}; {advice}")
 
 
 def _say(applied: Applied, options: argparse.Namespace) -> None:

@@ -11,7 +11,6 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from whence.history import entry
 from whence.session import Session
 from whence.state import Applied, apply_change, impact_of, open_state
 from whence.store import Store
@@ -83,7 +82,7 @@ class Follower:
         change = self.source.change(batch, session.program, self._lenient)
         if not change:
             return
-        marks = {"batch": number, STREAMS: {**streams, query: number}}
+        marks = {"stream": query, "batch": number, STREAMS: {**streams, query: number}}
         applied = apply_change(session, change, lenient=self._lenient, summary=marks, **self._update)
         if self.feed is not None:
             self.feed.write(applied.epoch, applied.impact.inserted, applied.impact.deleted)
@@ -103,8 +102,8 @@ class Follower:
         if self.feed is None:
             return
         for epoch in reversed(self.store.numbers):
-            described = self.store.epoch(epoch)
-            if described.summary.get(STREAMS, {}).get(query) == number and entry(described).batch == number:
+            summary = self.store.epoch(epoch).summary
+            if (summary.get("stream"), summary.get("batch")) == (query, number):
                 if not self.feed.has(epoch):
                     self.feed.write(epoch, *impact_of(self.store, epoch))
                 return
