@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
+import signal
 from codecs import BOM_UTF8
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from whence.cli.apply import add_update
@@ -14,11 +17,15 @@ from whence.cli.engines import add_engine, engine_options, spark_options
 from whence.errors import WhenceError
 
 if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
     from whence.cli.console import Console
     from whence.state import Applied
     from whence.store import Store
+    from whence.streaming import Follower
 
 INTERVAL = 1.0
+BETWEEN_LOOKS = 0.2  # seconds between looks whether the query has ended
 
 
 def add_to(commands: Any) -> None:
@@ -53,12 +60,11 @@ def stream(options: argparse.Namespace) -> int:
     if not Path(options.changes).is_dir():
         raise WhenceError(f"{options.changes}: there is no such folder of changes")
     state = _state(options, console)
-    from pyspark.errors import StreamingQueryException
-
     from whence.engines.spark.cluster import start
     from whence.streaming import Files, Follower, change_files
     from whence.streaming.starting import started
 
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # errors are told in a sentence, not as calls of Java
     how = engine_options(options)
     spark = start(spark_options(options).setting)
     if options.engine == "spark":
@@ -76,17 +82,34 @@ def stream(options: argparse.Namespace) -> int:
     trigger = {"availableNow": True} if options.once else {"processingTime": f"{options.interval} seconds"}
     query = started(frame, follower, options.checkpoint, trigger)
     try:
-        query.awaitTermination()
-    except KeyboardInterrupt:  # the way to end it: the batch under way is taken in again next time, or not at all
-        query.stop()
-    except StreamingQueryException as error:
-        if isinstance(follower.error, WhenceError):
-            raise follower.error from None
-        raise WhenceError(f"the stream has failed: {str(error).splitlines()[0][:300]}") from error
+        failure = _followed(query, follower)
     finally:
         follower.close()
         spark.stop()
+    if isinstance(follower.error, WhenceError):
+        raise follower.error
+    if failure is not None:
+        raise WhenceError(f"the stream has failed: {str(failure).splitlines()[0][:300]}")
     return 0
+
+
+def _followed(query: StreamingQuery, follower: Follower) -> Exception | None:
+    """Waits until the query ends; an interrupt is the way to end it, between two batches. Says why it has failed.
+
+    PySpark's own way with interrupts is to call Spark from within a call of Spark, which fails loudly.
+    """
+    interrupted = Event()
+    before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
+    try:
+        while query.isActive and not interrupted.wait(BETWEEN_LOOKS):
+            pass
+        if query.isActive:
+            follower.stop()
+            query.stop()
+            return None
+        return query.exception()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _state(options: argparse.Namespace, console: Console) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from whence.session import Session
@@ -38,6 +39,10 @@ class Heard(Protocol):
     def __call__(self, applied: Applied) -> None: ...
 
 
+class Stopped(Exception):
+    """The batch is not taken in, and will be given again."""
+
+
 class Follower:
     """To be given to `foreachBatch`. The session is opened with the first batch, and kept."""
 
@@ -61,15 +66,25 @@ class Follower:
         self._update = dict(update or {})
         self._opened = dict(opened or {})
         self._session: Session | None = None
+        self._batch = Lock()
+        self._stopped = False
 
     def __call__(self, batch: DataFrame, number: int) -> None:
-        try:
-            query = batch.sparkSession.sparkContext.getLocalProperty(QUERY_ID)
-            self._take(batch, number, query or "")
-        except BaseException as error:
-            self.error = error  # Spark would pass on its text only
-            self.close()
-            raise
+        with self._batch:
+            if self._stopped:
+                raise Stopped
+            try:
+                query = batch.sparkSession.sparkContext.getLocalProperty(QUERY_ID)
+                self._take(batch, number, query or "")
+            except BaseException as error:
+                self.error = error  # Spark would pass on its text only
+                self.close()
+                raise
+
+    def stop(self) -> None:
+        """Takes in no further batch; waits for the one that is under way."""
+        with self._batch:
+            self._stopped = True
 
     def _take(self, batch: DataFrame, number: int, query: str) -> None:
         self.store.refresh()
