@@ -145,11 +145,15 @@ class Table:
 
     def append(self, rows: Rows) -> None:
         """Rows that differ from each other and from all there are. They get into the hash set once it is needed."""
+        self.prepare(len(rows))
         size = len(self) + len(rows)
-        while self._fields[T_CAPACITY] < size:
-            self._grow_rows()
         self._rows.view[len(self) * self.arity : size * self.arity] = rows.reshape(-1)
         self._fields[T_SIZE] = size
+
+    def prepare(self, more: int) -> None:
+        """Room for so many rows that will be appended."""
+        while self._fields[T_CAPACITY] < len(self) + more:
+            self._grow_rows()
         self._publish()
         self._appended = True
 

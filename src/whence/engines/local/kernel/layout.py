@@ -22,6 +22,10 @@ NOW = 1 << 30
 MOST_DERIVATIONS = 2**31 - 1
 MOST_WEIGHT = 2**63 - 1
 
+# A log: what rows were when they were first touched in an epoch.
+G_ROWS, G_STAMPS, G_COUNTS, G_SIZE = range(4)
+LOG_WORDS = 4
+
 # What happened to derivations whose heads are noted: they were lost, gained, or found for tuples that were deleted.
 LOST, GAINED, SEARCHED = range(3)
 

@@ -1,0 +1,173 @@
+"""A relation while its stratum is revised: its events, the rows that are to change next, and the log to undo them.
+
+What changes rows is done by the kernel in one call each, and the log is written by it before the row is: so an
+interrupt finds every row as it was, or in the log.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from whence.tables import Uncountable
+
+from .kernel.layout import CHANGED, G_COUNTS, G_ROWS, G_SIZE, G_STAMPS, LOG_WORDS
+from .memory import Array
+from .table import Halves, Rows, Table, Words
+from .tables import Stored
+from .vectors import Vectors
+
+NONE: Halves = np.empty(0, np.int32)
+FIRST = 64
+FAR = 1 << 40  # a row that no table reaches
+
+
+class Log:
+    """Rows with the stamps and counts that they had when they were first touched in this epoch."""
+
+    def __init__(self) -> None:
+        self._descriptor = np.zeros(LOG_WORDS, np.int64)
+        self._arrays = [Array(np.int32, FIRST) for _ in range(3)]
+        self._publish()
+
+    def __len__(self) -> int:
+        return int(self._descriptor[G_SIZE])
+
+    @property
+    def rows(self) -> Halves:
+        return self._arrays[0].view[: len(self)]
+
+    @property
+    def stamps(self) -> Halves:
+        return self._arrays[1].view[: len(self)]
+
+    @property
+    def counts(self) -> Halves:
+        return self._arrays[2].view[: len(self)]
+
+    def room(self, more: int) -> int:
+        """The address of a log with room for so many more."""
+        if len(self) + more > len(self._arrays[0]):
+            for array in self._arrays:
+                array.grow(max(len(self) + more, 2 * len(array)))
+            self._publish()
+        return int(self._descriptor.ctypes.data)
+
+    def undo(self, table: Table) -> None:
+        table.stamps[self.rows] = self.stamps & ~np.int32(CHANGED)
+        table.counts[self.rows] = self.counts
+
+    def _publish(self) -> None:
+        for place, array in zip((G_ROWS, G_STAMPS, G_COUNTS), self._arrays, strict=True):
+            self._descriptor[place] = array.address
+
+
+class Waiting:
+    """The events of a relation: rows and signed weights by iteration."""
+
+    def __init__(self) -> None:
+        self.by_iteration: dict[int, list[tuple[Halves, Halves]]] = {}
+
+    def add(self, rows: Halves, iterations: Halves, weights: Halves) -> None:
+        if not len(rows):
+            return
+        first = int(iterations[0])
+        if (iterations == first).all():
+            self.by_iteration.setdefault(first, []).append((rows.copy(), weights.copy()))
+            return
+        order = np.argsort(iterations, kind="stable")
+        rows, iterations, weights = rows[order], iterations[order], weights[order]
+        starts = np.flatnonzero(np.diff(iterations, prepend=iterations[0] - 1))
+        for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True):
+            part = (rows[start:stop], weights[start:stop])
+            self.by_iteration.setdefault(int(iterations[start]), []).append(part)
+
+    def take(self, iteration: int) -> tuple[Halves, Halves]:
+        parts = self.by_iteration.pop(iteration, None)
+        if parts is None:
+            return NONE, NONE
+        if len(parts) == 1:
+            rows, weights = parts[0]
+            return np.ascontiguousarray(rows), np.ascontiguousarray(weights)
+        return np.concatenate([rows for rows, _ in parts]), np.concatenate([weights for _, weights in parts])
+
+
+class Revised:
+    """`changing` has the rows that leave the iteration under way, `leaving` of them, then those that come into it."""
+
+    def __init__(self, kernel: SimpleNamespace, stored: Stored, log: Log, vectors: Vectors | None) -> None:
+        self.kernel = kernel
+        self.stored = stored
+        self.table = stored.table
+        self.log = log
+        self.vectors = vectors
+        self.waiting = Waiting()
+        self.changing: Halves = NONE
+        self.leaving = 0
+
+    @property
+    def missing(self) -> Halves:
+        """The rows that leave."""
+        return self.changing[: self.leaving]
+
+    def change_input(self, inserted: Rows, deleted: Rows) -> None:
+        """Input rows that leave iteration 0, and others that come into it."""
+        table = self.table
+        leaving = table.locate(np.ascontiguousarray(deleted).reshape(-1), len(deleted))
+        coming: Words = np.empty(len(inserted), np.int64)
+        table.insert(np.ascontiguousarray(inserted).reshape(-1), len(inserted), FAR, found=coming)
+        self.stored.stop = len(table)
+        changing = np.concatenate([leaving, coming]).astype(np.int32)
+        self.changing, self.leaving = changing, len(leaving)
+        log, address = self.log.room(len(changing)), changing.ctypes.data
+        self.kernel.mark_rows(table.address, log, address, len(leaving), 0)
+        self.kernel.mark_rows(table.address, log, address + 4 * len(leaving), len(coming), 1)
+
+    def weigh(self, iteration: int) -> None:
+        """What the events of an iteration mean for the rows that have them."""
+        rows, weights = self.waiting.take(iteration)
+        if not len(rows):
+            return
+        met = np.empty(2 * len(rows), np.int32)
+        sizes = np.zeros(2, np.int64)
+        log = self.log.room(len(rows))
+        outcome = self.kernel.weigh_events(
+            self.table.address,
+            log,
+            rows.ctypes.data,
+            weights.ctypes.data,
+            len(rows),
+            iteration,
+            met.ctypes.data,
+            sizes.ctypes.data,
+        )
+        if outcome == 1:
+            raise Uncountable
+        assert outcome == 0, "more derivations were lost than there were"
+        self.leaving = int(sizes[0])
+        self.changing = met[: sizes.sum()].copy()
+
+    def show(self, lost: Stored, gained: Stored, iteration: int) -> None:
+        """Fills tables with what is to change, as it is and as it will be."""
+        for delta, first, number in ((lost, 0, -1), (gained, self.leaving, iteration)):
+            rows = self.changing[first:]
+            delta.table.clear()
+            if len(rows):
+                delta.table.prepare(len(rows))
+                self.kernel.show_rows(self.table.address, rows.ctypes.data, len(rows), delta.table.address, number)
+            delta.stop = len(delta.table)
+
+    def take_effect(self, iteration: int) -> None:
+        coming = len(self.changing) - self.leaving
+        if len(self.changing):
+            self.kernel.change_rows(self.table.address, self.changing.ctypes.data, self.leaving, coming, iteration)
+
+    def settle(self) -> None:
+        """The changes under way are done with."""
+        if len(self.changing):
+            self.kernel.unmark_rows(self.table.address, self.changing.ctypes.data, len(self.changing))
+            self.changing, self.leaving = NONE, 0
+
+    def undo(self) -> None:
+        self.log.undo(self.table)
