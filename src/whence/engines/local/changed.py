@@ -10,7 +10,8 @@ import numpy as np
 from whence.lang.program import Relation
 
 from .kernel.layout import ITERATION, NOW
-from .revision import LocalRevision, Log
+from .revised import Log
+from .revision import LocalRevision
 from .table import Rows, Words
 from .tables import LocalTables, Stored
 
@@ -55,12 +56,8 @@ def changed(revision: LocalRevision) -> dict[str, Changed]:
 
 
 def _logged(log: Log, stored: Stored) -> Changed:
-    rows = log.touched
-    stamps, counts = (
-        np.concatenate([entry[part] for entry in log.entries]) if log.entries else np.empty(0, np.int32)
-        for part in (1, 2)
-    )
-    return _between(stored, rows, (stamps & NOW) != 0, stamps & ITERATION, counts, stored.table.rows)
+    was = (log.stamps & NOW) != 0
+    return _between(stored, log.rows, was, log.stamps & ITERATION, log.counts, stored.table.rows)
 
 
 def _recomputed(old: Stored, new: Stored) -> Changed:
