@@ -14,17 +14,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from whence.engines.spark.options import Options
     from whence.errors import WhenceError
+    from whence.queries import Answer, query
     from whence.results import Result
     from whence.session import Session, open
+    from whence.state import open_state
+    from whence.streaming import stream
 
-__all__ = ["Options", "Result", "Session", "WhenceError", "open"]
+__all__ = ["Answer", "Options", "Result", "Session", "WhenceError", "open", "open_state", "query", "stream"]
 
 _HOMES = {
+    "Answer": "queries",
     "Options": "engines.spark.options",
     "Result": "results",
     "Session": "session",
     "WhenceError": "errors",
     "open": "session",
+    "open_state": "state",
+    "query": "queries",
+    "stream": "streaming",
 }
 
 

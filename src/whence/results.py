@@ -107,6 +107,11 @@ class Result:
         return iter(EncodedTuples(self._holder.values, self.relation.columns, rows))
 
 
+def in_order(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A key that sorts tuples by their values; nil comes before all other records."""
+    return tuple((() if v is None else (1, *in_order(v)) if isinstance(v, tuple) else v) for v in values)
+
+
 def _needed(module: str) -> Any:
     from importlib import import_module
 

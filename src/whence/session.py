@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from whence.engines.spark.options import Options
-    from whence.store import Epoch, Writer
+    from whence.saving import Saved
+    from whence.store import Epoch, Store, Writer
 
 Warn = Callable[[Diagnostic | str], None]
 ENGINES = ("local", "spark")
@@ -61,6 +62,18 @@ class Engine(Protocol):
 
     def store(self, relation: str, writer: Writer) -> None: ...
 
+    def keep_changes(self) -> None: ...
+
+    def changed_relations(self) -> tuple[str, ...]: ...
+
+    def store_changes(self, relation: str, writer: Writer) -> None: ...
+
+    def restore(self, relation: str, store: Store, epoch: int) -> None: ...
+
+    def learned(self) -> Mapping[str, Any]: ...
+
+    def remember(self, learned: Mapping[str, Any]) -> None: ...
+
     def close(self) -> None: ...
 
 
@@ -68,6 +81,7 @@ def open(
     program: str | os.PathLike[str] | Program | None = None,
     *,
     text: str | None = None,
+    file: str = "<program>",
     engine: str = "local",
     counts: bool = True,
     strategy: str = "elastic",
@@ -76,7 +90,7 @@ def open(
     warn: Warn | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> Session:
-    """Opens a session on a program: the path of a `.dl` file, a `Program`, or `text`.
+    """Opens a session on a program: the path of a `.dl` file, a `Program`, or `text`, which diagnostics call `file`.
 
     `engine="spark"` evaluates on `spark`, else on the session that is running, else on a new one; `options` say how.
     `counts=False` leaves out the number of derivations of each tuple, which results do not need but maintaining and
@@ -95,11 +109,11 @@ def open(
     if engine == "local":
         if spark is not None or options is not None:
             raise WhenceError("a Spark session and its options are for engine='spark'")
-        compiled = _compiled(program, text, warn)
+        compiled = _compiled(program, text, file, warn)
         from whence.engines.local.engine import LocalEngine
 
         local = LocalEngine(compiled, counts, heard, announce, dense=strategy == DENSE)
-        return Session(compiled, local, _text_of(program, text), strategy)
+        return Session(compiled, local, _text_of(program, text, file), strategy)
     if strategy == DENSE:
         raise WhenceError("strategy='dense' is for engine='local'")
     if not counts:
@@ -109,27 +123,29 @@ def open(
 
     options = options or Options()
     with prepared(spark, options.setting) as cluster:  # Spark is imported while the program is compiled
-        compiled = _compiled(program, text, warn)
+        compiled = _compiled(program, text, file, warn)
         cluster.imported()
         from whence.engines.spark.engine import SparkEngine
 
         spark_engine = SparkEngine(compiled, cluster, options, heard, announce)
-        return Session(compiled, spark_engine, _text_of(program, text), strategy)
+        return Session(compiled, spark_engine, _text_of(program, text, file), strategy)
 
 
-def _compiled(program: str | os.PathLike[str] | Program | None, text: str | None, warn: Warn | None) -> Program:
+def _compiled(
+    program: str | os.PathLike[str] | Program | None, text: str | None, file: str, warn: Warn | None
+) -> Program:
     if text is not None:
-        return compile_text(text, warn=warn)
+        return compile_text(text, file, warn=warn)
     if isinstance(program, Program):
         return program
     assert program is not None
     return load(program, warn=warn)
 
 
-def _text_of(program: str | os.PathLike[str] | Program | None, text: str | None) -> tuple[str, str] | None:
+def _text_of(program: str | os.PathLike[str] | Program | None, text: str | None, file: str) -> tuple[str, str] | None:
     """The text that was compiled, and the name of its file."""
     if text is not None:
-        return text, "<program>"
+        return text, file
     if program is None or isinstance(program, Program):
         return None
     return Path(program).read_text(encoding="utf-8-sig"), os.fspath(program)
@@ -147,6 +163,7 @@ class Session:
         self._text = text
         self._evaluated = False
         self._log: list[Impact] = []  # without the tuples themselves
+        self.saved: Saved | None = None  # where the state is kept, if it is
 
     def __repr__(self) -> str:
         state = "evaluated" if self._evaluated else "not run yet"
@@ -219,6 +236,7 @@ class Session:
         impact = self.engine.update(insert or {}, delete or {}, self._policy(strategy, share, lenient), progress)
         impact = replace(impact, epoch=self.epoch + 1)
         self._log.append(impact.summary())
+        self._updated(self._log[-1])
         return impact
 
     def undo(self, progress: Progress | None = None) -> Impact:
@@ -228,7 +246,12 @@ class Session:
             raise WhenceError("there is no update to undo in this session")
         impact = self.engine.undo(self._policy(), progress)
         self._log.pop()
+        self._updated(impact.summary())
         return replace(impact, epoch=self.epoch)
+
+    def _updated(self, impact: Impact) -> None:
+        if self.saved is not None:
+            self.saved.updated(impact)
 
     def _policy(self, strategy: str | None = None, share: float = SHARE, lenient: bool = False) -> Policy:
         strategy = strategy or self.strategy
@@ -268,20 +291,45 @@ class Session:
         self.engine.write_outputs(Path(folder))
 
     def save(self, folder: str | os.PathLike[str], seconds: float | None = None) -> Epoch:
-        """Writes the state, all relations with iterations and counts, as a new epoch of the store in a folder."""
-        from whence.store import Store
-        from whence.store.directory import MANIFEST
+        """Commits the state, all relations with iterations and counts, as a new epoch of the store in a folder.
 
+        If the session was opened on that store, or saved in it before, only what has changed is written.
+        """
+        from whence.saving import save
+
+        self._must_be_evaluated("saved")
+        if not self.engine.tables.counts:
+            raise WhenceError("derivations were not counted: open the session with counts=True to save it")
+        return save(self, folder, seconds)
+
+    @property
+    def text(self) -> tuple[str, str]:
+        """The text of the program, and the name of its file."""
         if self._text is None:
             raise WhenceError("a state holds its program's text: open the session on a file or a text to save it")
-        self._must_be_evaluated("saved")
-        text, file = self._text
-        exists = (Path(folder) / MANIFEST).exists()
-        store = Store.open(folder) if exists else Store.create(folder)
-        with store.commit(text, file, program=self.program, strategy="bootstrap", seconds=seconds) as writer:
+        return self._text
+
+    def kept_as(self, saved: Saved) -> None:
+        """The current epoch is that of a store, which has numbers of its own."""
+        self.saved = saved
+        self.engine.keep_changes()
+        self._log[-1] = replace(self._log[-1], epoch=saved.epoch)
+
+    def restore(self, store: Store, epoch: int | None = None) -> None:
+        """Takes over the state of an epoch of a store, by default the last, in place of what the session holds."""
+        described = store.epoch(epoch)
+        self._evaluated = True
+        try:
             for relation in self.program.relations:
-                self.engine.store(relation, writer)
-        return store.latest
+                self.engine.restore(relation, store, described.number)
+        except BaseException:
+            self._reopen()
+            raise
+        from whence.saving import Saved
+
+        self.engine.remember(described.summary.get("learned", {}))
+        self._log = [Impact(described.number, described.strategy or "bootstrap", described.seconds or 0.0)]
+        self.kept_as(Saved(store, described.number))
 
     def close(self) -> None:
         """Gives up what the engine holds; a Spark session that was started for this one is stopped."""
@@ -302,3 +350,4 @@ class Session:
             self.engine.drop_derived()
             self._evaluated = False
             self._log.clear()
+            self.saved = None

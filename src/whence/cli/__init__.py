@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from whence.cli import plan, run
+    from whence.cli import apply, chart, log, plan, query, run, stream
 
     parser = argparse.ArgumentParser(
         prog="whence", description="Datalog whose results stay current and can say where they come from."
@@ -48,6 +48,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     run.add_to(commands)
+    apply.add_to(commands)
+    query.add_to(commands)
+    log.add_to(commands)
+    chart.add_to(commands)
+    stream.add_to(commands)
     plan.add_to(commands)
     return parser
 

@@ -74,7 +74,7 @@ class Evaluation:
 
     def placed(self, place: str, reason: str) -> None:
         self.placements.append({"relations": list(self._relations), "placement": place, "reason": reason})
-        if self.console.verbose or place != "driver":
+        if self.console.verbose or place in ("decomposed", "exchanged"):
             self.clear()
             self.console.say(f"{', '.join(self._relations)}: {place}: {reason}")
 

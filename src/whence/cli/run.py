@@ -8,7 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from whence.errors import WhenceError
+from whence.cli.engines import add_engine, engine_options
 
 if TYPE_CHECKING:
     from whence.session import Session
@@ -31,16 +31,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="say of every stratum where it is evaluated, and why"
     )
-    parser.add_argument(
-        "--engine", choices=["spark", "local"], default="spark", help="what evaluates: Spark (default), or this process"
-    )
-    spark = parser.add_argument_group("on Spark")
-    spark.add_argument("--master", metavar="URL", help="the cluster (default: Spark's configuration, else local[*])")
-    spark.add_argument(
-        "--placement",
-        choices=["driver", "decomposed", "exchanged"],
-        help="how strata are evaluated, where they can be (default: chosen for each by its input)",
-    )
+    spark = add_engine(parser)
     spark.add_argument(
         "--bad-rows",
         choices=["fail", "skip", "quarantine"],
@@ -48,15 +39,6 @@ def add_to(commands: Any) -> None:
         help="what to do with rows that do not fit their relation (default: fail)",
     )
     spark.add_argument("--quarantine", metavar="FOLDER", help="where bad rows go (default: quarantine in -D)")
-    spark.add_argument("--driver-rows", type=_positive, metavar="N", help="the most tuples that a stratum here reads")
-    spark.add_argument("--broadcast-rows", type=_positive, metavar="N", help="the most that are sent to every task")
-    spark.add_argument(
-        "--partitions", type=_positive, metavar="N", help="parts of a relation on Spark (default: by size)"
-    )
-    spark.add_argument(
-        "--conf", action="append", default=[], metavar="KEY=VALUE", help="a setting of Spark; repeatable"
-    )
-    spark.add_argument("--spark-ui", action="store_true", help="serve Spark's own page while it runs")
     parser.set_defaults(command=run)
 
 
@@ -109,34 +91,6 @@ def run(options: argparse.Namespace) -> int:
 def _opened(options: argparse.Namespace, console: Any) -> Session:
     from whence.session import open as open_session
 
-    if options.engine == "local":
-        return open_session(options.program, engine="local", warn=console.warn, announce=console.announce)
-    from whence.engines.spark.cluster import Setting
-    from whence.engines.spark.options import Options
-
-    conf = dict(_setting(text) for text in options.conf)
     quarantine = options.quarantine or f"{options.output if options.output != '-' else '.'}/quarantine"
-    chosen = {"driver_rows": options.driver_rows, "broadcast_rows": options.broadcast_rows}
-    how = Options(
-        Setting(options.master, options.spark_ui, conf),
-        options.placement,
-        options.bad_rows,
-        quarantine,
-        partitions=options.partitions,
-        **{name: value for name, value in chosen.items() if value is not None},
-    )
-    return open_session(options.program, engine="spark", options=how, warn=console.warn, announce=console.announce)
-
-
-def _setting(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise WhenceError(f"--conf {text}: a setting is written KEY=VALUE, such as spark.driver.memory=8g")
-    return key, value
-
-
-def _positive(text: str) -> int:
-    number = int(text.replace("_", ""))
-    if number < 1:
-        raise ValueError
-    return number
+    how = engine_options(options, bad_rows=options.bad_rows, quarantine=quarantine)
+    return open_session(options.program, **how, warn=console.warn, announce=console.announce)

@@ -92,9 +92,9 @@ class Writer:
         with writing(self.root):
             folder = self._folder(relation)
             gone = parquet.deletions(deleted, schema, relation)
-            minus = parquet.write(folder, "deleted", parquet.deletion_schema(schema), gone, relation)
-            plus = parquet.write(folder, "inserted", parquet.arrow_schema(schema), inserted, relation)
-            layer = [file for file in self._files(minus, deletes=True) + self._files(plus) if file.rows]
+            minus = _full(parquet.write(folder, "deleted", parquet.deletion_schema(schema), gone, relation))
+            plus = _full(parquet.write(folder, "inserted", parquet.arrow_schema(schema), inserted, relation))
+            layer = self._files(minus, deletes=True) + self._files(plus)
             counted = self._counted(plus, relation)
             if counted is not None and before.rows and counted != before.counted:
                 raise StoreError(f"{relation!r} has counts before or after the change only; write it whole")
@@ -105,9 +105,6 @@ class Writer:
                 for file in (*minus, *plus):
                     file.path.unlink()
                 return self._put(relation, schema, whole)
-            for written in (*minus, *plus):
-                if not written.rows:
-                    written.path.unlink()
             return self._settle(relation, after)
 
     def keep(self, *relations: str) -> None:
@@ -201,3 +198,11 @@ class Writer:
             path = one.path.relative_to(self.root).as_posix()
             files.append(File(path, one.path.stat().st_size, digest_of(one.path), one.rows, deletes))
         return tuple(files)
+
+
+def _full(written: Sequence[Written]) -> list[Written]:
+    """The files that have rows; others are removed."""
+    for file in written:
+        if not file.rows:
+            file.path.unlink()
+    return [file for file in written if file.rows]

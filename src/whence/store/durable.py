@@ -19,9 +19,9 @@ def write_synced(path: Path, content: bytes) -> None:
         os.fsync(stream.fileno())
 
 
-def replace(path: Path, content: bytes) -> None:
-    """Whoever reads the path, now or after a crash, finds the old content or the new one."""
-    beside = path.with_name(path.name + ".new")
+def replace(path: Path, content: bytes, beside: Path | None = None) -> None:
+    """Whoever reads the path, now or after a crash, finds the old content or the new one, written `beside` first."""
+    beside = beside or path.with_name(path.name + ".new")
     write_synced(beside, content)
     os.replace(beside, path)
     sync(path.parent)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -137,6 +137,13 @@ class Store:
     def batches(self, relation: str, epoch: int | None = None) -> Iterator[Any]:
         """The same as record batches, one after the other."""
         return self._batches(self.relation(relation, epoch))
+
+    def rows_of(self, files: Sequence[File], stored: StoredRelation, *, deletes: bool) -> Iterator[Any]:
+        """The rows of some files of a relation: of those that delete, or of those that hold."""
+        schema = (parquet.deletion_schema if deletes else parquet.arrow_schema)(stored.schema)
+        for file in files:
+            if file.deletes == deletes:
+                yield from self._rows(file, schema)
 
     def layers(self, relation: str, epoch: int | None = None) -> tuple[Layer, ...]:
         """The files of a relation, for an engine that reads them itself; the first layer deletes nothing."""

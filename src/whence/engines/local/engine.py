@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -14,6 +14,7 @@ from whence.plan import View
 from whence.tables import Progress
 
 from . import loading
+from .changed import Changed, changed
 from .changing import Sources, inputs_of
 from .directives import read_input, write_outputs
 from .revision import Input, LocalRevision
@@ -21,7 +22,7 @@ from .tables import LocalTables
 from .values import EncodedTuples
 
 if TYPE_CHECKING:
-    from whence.store import Writer
+    from whence.store import Store, Writer
 
 
 class LocalEngine:
@@ -32,11 +33,15 @@ class LocalEngine:
         warn: Callable[[str], None],
         announce: Callable[[str], None] | None,
         dense: bool = False,
+        tables: LocalTables | None = None,
     ) -> None:
+        """On tables of its own, unless some are given."""
         self.program = program
-        self.tables = LocalTables(program, counts, warn, announce, dense)
+        self.tables = tables or LocalTables(program, counts, warn, announce, dense)
         self.controller = Controller(program)
         self._changes: list[dict[str, Input]] = []  # one an update, to be taken back
+        self._keeps_changes = False
+        self._changed: dict[str, Changed] = {}  # by the last update
         self.bad_rows: dict[str, int] = {}  # none: a row that does not fit is an error
 
     def load(self, relation: str, source: Any) -> None:
@@ -69,10 +74,12 @@ class LocalEngine:
         try:
             strata = self.controller.revise(revision, policy, progress)
             came, went = self._differences(revision, View.GAINED), self._differences(revision, View.LOST)
+            touched = changed(revision) if self._keeps_changes else {}
         except BaseException:
             revision.abandon()
             raise
         revision.commit()
+        self._changed = touched
         used = {report.strategy for report in strata}
         strategy = used.pop() if len(used) == 1 else "mixed" if used else "update"
         if revision.dense and strategy == "update":
@@ -98,6 +105,29 @@ class LocalEngine:
 
     def store(self, relation: str, writer: Writer) -> None:
         writer.write(relation, self.tables.to_arrow(relation, annotated=True))
+
+    def keep_changes(self) -> None:
+        """From now on, what an update changes is to be stored."""
+        self._keeps_changes = True
+
+    def changed_relations(self) -> tuple[str, ...]:
+        """The relations that are not stored as they are now if they are stored as they were before the last update."""
+        return tuple(self._changed)
+
+    def store_changes(self, relation: str, writer: Writer) -> None:
+        self._changed[relation].write(self.tables, self.program.relations[relation], writer)
+
+    def restore(self, relation: str, store: Store, epoch: int) -> None:
+        from .restoring import restore
+
+        restore(self.tables, self.program.relations[relation], store.batches(relation, epoch))
+
+    def learned(self) -> dict[str, Any]:
+        """What the elastic controller knows by now, for a state that is kept."""
+        return self.controller.to_json()
+
+    def remember(self, learned: Mapping[str, Any]) -> None:
+        self.controller.remember(learned)
 
     def close(self) -> None:
         """Nothing is held but memory."""

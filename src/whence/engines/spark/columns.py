@@ -60,14 +60,14 @@ def natural(relation: Relation, frame: DataFrame, annotated: bool = False) -> Da
 
 def _to_natural(column: Column, kind: Kind) -> Column:
     if kind == "float":
-        return _viewed("double", "float64")(column)
+        return viewed("double", "float64")(column)
     if kind == "unsigned":
         wide = column.cast("decimal(20,0)")
         return F.when(column < 0, wide + F.lit(Decimal(1 << 64))).otherwise(wide).cast("decimal(20,0)")
     return column
 
 
-def _viewed(spark_type: str, arrow_type: str) -> Callable[[Column], Column]:
+def viewed(spark_type: str, arrow_type: str) -> Callable[[Column], Column]:
     """The same bits as another type: Spark has no expression for that, Arrow does it without touching them."""
 
     def view(values: pyarrow.Array) -> pyarrow.Array:

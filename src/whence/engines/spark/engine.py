@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,13 @@ from pyspark.sql import DataFrame
 from whence.engines.local import loading
 from whence.engines.local.directives import read_input as read_here
 from whence.engines.local.directives import write_outputs as write_here
+from whence.engines.local.engine import LocalEngine
 from whence.engines.local.forms import filename_of, form_of, is_text
+from whence.engines.local.restoring import restore
+from whence.errors import WhenceError
 from whence.lang.program import Directive, Program
-from whence.maintain import bootstrap
-from whence.store import Writer
+from whence.maintain import Impact, Policy, bootstrap
+from whence.store import Store, Writer
 from whence.tables import Progress
 
 from . import sinks, sources
@@ -23,6 +26,7 @@ from .cluster import Cluster
 from .failures import told
 from .options import Options
 from .paths import URI, is_pattern
+from .restoring import restored
 from .tables import SparkTables
 
 SMALL = {"file": 1 << 25, "jsonlines": 1 << 24, "parquet": 1 << 23}  # bytes of a file that is read here, by its form
@@ -42,6 +46,7 @@ class SparkEngine:
         self.options = options
         self.warn = warn
         self.tables = SparkTables(program, cluster, options, warn, announce)
+        self.here = LocalEngine(program, True, warn, announce, tables=self.tables.local)
         self._read_before: set[str] = set()  # relations, whose quarantine is added to
         self.bad_rows: dict[str, int] = {}  # by relation: those that were left out
 
@@ -88,7 +93,29 @@ class SparkEngine:
 
     def run(self, progress: Progress | None) -> None:
         self.tables.settle()
-        bootstrap(self.program, self.tables, progress)
+        self.here.controller.bootstrapped(bootstrap(self.program, self.tables, progress))
+
+    def update(
+        self, insert: Mapping[str, Any], delete: Mapping[str, Any], policy: Policy, progress: Progress | None
+    ) -> Impact:
+        self._must_be_here()
+        impact = self.here.update(insert, delete, policy, progress)
+        self.tables.forget_copies()
+        return impact
+
+    def undo(self, policy: Policy, progress: Progress | None) -> Impact:
+        self._must_be_here()
+        impact = self.here.undo(policy, progress)
+        self.tables.forget_copies()
+        return impact
+
+    def _must_be_here(self) -> None:
+        """So far, results are maintained in the driver's process."""
+        there = [name for name in self.program.relations if not self.tables.lives_here(name)]
+        if there:
+            largest = max(map(self.tables.rows, there))
+            advice = f"keep it in the driver's process, with --driver-rows {largest} or more, or use --engine local"
+            raise WhenceError(f"{there[0]} is spread over Spark, where results cannot be updated yet: {advice}")
 
     def drop_derived(self) -> None:
         self.tables.drop_derived()
@@ -125,6 +152,31 @@ class SparkEngine:
         with told():
             frame.write.parquet(str(writer.staging(relation)))
         writer.adopt(relation)
+
+    def restore(self, relation: str, store: Store, epoch: int) -> None:
+        """Small relations come here, as large input stays on Spark."""
+        stored, declared = store.relation(relation, epoch), self.program.relations[relation]
+        if stored.rows <= self.options.driver_rows and self.options.placement in (None, "driver"):
+            restore(self.tables.local, declared, store.batches(relation, epoch))
+            return
+        with told():
+            frame = restored(self.tables.spark, declared, stored.schema, store.layers(relation, epoch))
+            self.tables.restore(relation, frame, stored.rows)
+
+    def keep_changes(self) -> None:
+        self.here.keep_changes()
+
+    def changed_relations(self) -> tuple[str, ...]:
+        return self.here.changed_relations()
+
+    def store_changes(self, relation: str, writer: Writer) -> None:
+        self.here.store_changes(relation, writer)
+
+    def learned(self) -> dict[str, Any]:
+        return self.here.learned()
+
+    def remember(self, learned: Mapping[str, Any]) -> None:
+        self.here.remember(learned)
 
     def close(self) -> None:
         self.tables.close()

@@ -104,6 +104,11 @@ class SparkTables:
         """Input tuples that are on Spark, carried."""
         self._given.setdefault(relation, []).append(Viewed(in_session(frame, self.spark), rows))
 
+    def restore(self, relation: str, frame: DataFrame, rows: int) -> None:
+        """A relation that is on Spark, carried and annotated, in place of what it holds. It is read where it lies."""
+        self.local.forget(relation)
+        self._frames[relation] = Viewed(in_session(frame, self.spark), rows)
+
     def settle(self) -> None:
         """Gives every relation one home: small input comes here, large input stays on Spark."""
         for name, given in self._given.items():
@@ -177,6 +182,11 @@ class SparkTables:
                 frame = to_spark(self.local, self.program.relations[name], self.spark)
                 known = self._copies[name] = Viewed(frame, rows)
         return known
+
+    def forget_copies(self) -> None:
+        """Relations that live here have changed."""
+        self._copies.clear()
+        self._sizes.known.clear()
 
     def _persisted(self, frame: DataFrame) -> Viewed:
         frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
