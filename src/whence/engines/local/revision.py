@@ -333,4 +333,8 @@ def compact(tables: LocalTables, name: str) -> None:
         return
     rows, (iterations, counts) = np.ascontiguousarray(stored.rows), stored.annotations
     tables.stored[name] = Stored(Table(tables.kernel, table.arity))
-    tables.restore(name, rows.reshape(-1), len(rows), iterations, counts)
+    try:
+        tables.restore(name, rows.reshape(-1), len(rows), iterations, counts)
+    except BaseException:  # interrupted: the old one has everything
+        tables.stored[name] = stored
+        raise

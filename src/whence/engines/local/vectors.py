@@ -54,5 +54,6 @@ class Vectors:
         there = counts != 0
         if 2 * int(there.sum()) + FEW_ROWS < len(counts):
             rows = self.table.rows[there]
-            old, self.table = self.table, Table(self.table.kernel, self.arity + 1)
-            self.table.insert(rows.reshape(-1), len(rows), weights=old.counts[there].astype(np.int64))
+            anew = Table(self.table.kernel, self.arity + 1)
+            anew.insert(rows.reshape(-1), len(rows), weights=counts[there].astype(np.int64))
+            self.table = anew
