@@ -28,6 +28,7 @@ from .kernel.layout import BEFORE, GAINED, ITERATION, LOST, MOST_DERIVATIONS, NO
 from .revised import FAR, Log, Revised
 from .table import Rows, Table, Words
 from .tables import LocalTables, Stored
+from .uninterrupted import uninterrupted
 from .vectors import Vectors
 
 SIGNS = {View.LOST: LOST, View.GAINED: GAINED, View.MISSING: SEARCHED}
@@ -271,6 +272,7 @@ class LocalRevision:
             else delta.table.rows
         )
 
+    @uninterrupted()
     def commit(self) -> None:
         for name, log in self.logs.items():
             stored = self.tables.stored[name]
@@ -285,6 +287,7 @@ class LocalRevision:
             stamps[...] = np.where((stamps & NOW) != 0, stamps | BEFORE, 0)
         self._finish()
 
+    @uninterrupted()
     def abandon(self) -> None:
         for name in list(self.logs):
             self._restore(name)

@@ -26,6 +26,7 @@ from .kernel.text_layout import (
 )
 from .memory import Array
 from .table import Words, grown
+from .uninterrupted import uninterrupted
 
 FIRST_BITS = 6
 FIRST_SYMBOLS = 48
@@ -124,6 +125,7 @@ class SymbolTable:
         result: Words = (spare if swapped else pairs)[:, 1].copy()
         return result
 
+    @uninterrupted()
     def make_room(self) -> None:
         """After a kernel stopped: twice of whatever is used up."""
         fields = self._fields
