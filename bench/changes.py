@@ -1,10 +1,11 @@
 """Changes of an input, epoch after epoch, made from a seed: what is deleted and inserted, by relation.
 
-Tuples of small insertions are held back from the first input, so that they are new when they come.
+Tuples that are to be inserted are held back from the first input, so that they are new when they come.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,28 +43,37 @@ class History:
 
 
 def without(table: Table, rows: Table) -> Table:
+    """A table without some of its rows."""
     gone = set(map(tuple, rows.tolist()))
-    return table[[row not in gone for row in map(tuple, table.tolist())]]
+    alike = np.flatnonzero(np.isin(table[:, 0], rows[:, 0]))
+    return np.delete(table, [i for i in alike.tolist() if tuple(table[i].tolist()) in gone], axis=0)
 
 
-def elastic_workload(facts: Facts, small: int, large: int, seed: int) -> History:
+def elastic_workload(facts: Facts, small: int, large: int, seed: int, again: bool = False) -> History:
     """The paper's (002 section 5.6.2): six small changes, a large one, four small ones, a large one.
 
-    Small changes delete and insert in turns, each tuple once. The first large change deletes, the second inserts what
-    the first deleted: as much held back from the start would make another graph of a graph.
+    Deletions and insertions take turns. The second large change inserts what the first deleted: as much held back from
+    the start would make another graph of a graph. Small ones insert new tuples, or what was deleted just before where
+    it is to come `again`.
     """
     parts = Parts(facts, seed)
-    smalls = [parts.take(small) for _ in range(10)]
+    pairs = [(parts.take(small), parts.take(small)) for _ in range(5)]
     many = parts.take(large)
-    changes = [Change(rows, {}) if i % 2 else Change({}, rows) for i, rows in enumerate(smalls)]
+    changes = []
+    for deleted, other in pairs:
+        changes += [Change({}, deleted), Change(deleted if again else other, {})]
     changes.insert(6, Change({}, many))
     changes.append(Change(many, {}))
-    held_back = smalls[1::2]
+    return History(facts if again else held_back(facts, [other for _, other in pairs]), tuple(changes))
+
+
+def held_back(facts: Facts, parts: Iterable[Facts]) -> Facts:
+    """Facts without those that are to come later."""
     first = dict(facts)
-    for rows in held_back:
-        for name, table in rows.items():
-            first[name] = without(first[name], table)
-    return History(first, tuple(changes))
+    for part in parts:
+        for name, rows in part.items():
+            first[name] = without(first[name], rows)
+    return first
 
 
 class Parts:

@@ -10,13 +10,13 @@ from statistics import median
 
 import numpy as np
 
-from bench.changes import Change, History, Parts
+from bench.changes import Change, History, Parts, held_back
 from bench.graphs import Facts, Table, pairs
 from bench.maintain_runs import Followed, Outcome, Way, compare
 from bench.report import Finding, seconds, table
 
 NODES = 12  # a graph
-GRAPHS = (30_000, 60_000, 120_000)
+GRAPHS = (32_000, 64_000, 128_000)
 QUICK = (200, 400, 800)
 CHANGED = 10
 SHARE = 0.01  # of Bootstrap
@@ -42,18 +42,7 @@ def small_changes(facts: Facts, epochs: int, seed: int) -> History:
     parts = Parts(facts, seed)
     rows = [parts.take(CHANGED) for _ in range(epochs)]
     changes = [Change(part, {}) if i % 2 else Change({}, part) for i, part in enumerate(rows)]
-    first = {}
-    for name, given in facts.items():
-        held_back = np.concatenate([part[name] for part in rows[1::2] if name in part] or [given[:0]])
-        base = int(max(given.max(), 0)) + 1
-        first[name] = given[~np.isin(coded(given, base), coded(held_back, base))]
-    return History(first, tuple(changes))
-
-
-def coded(rows: Table, base: int) -> Table:
-    """A row as one number."""
-    code: Table = rows @ base ** np.arange(rows.shape[1])
-    return code
+    return History(held_back(facts, rows[1::2]), tuple(changes))
 
 
 def measure(way: Way) -> Outcome:
