@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from whence.errors import WhenceError
+from whence.interrupts import listening
 from whence.lang import Diagnostic, Program, compile_text, load
 from whence.maintain import SHARE, STRATEGIES, Impact, Policy
 from whence.plan import Statistics
@@ -166,6 +167,7 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @listening()
     def load(self, **relations: Any) -> None:
         """Adds input tuples, by relation: a list of tuples, a `.facts` file, a NumPy array, an Arrow, pandas or
         Polars table, a Spark DataFrame."""
@@ -175,11 +177,13 @@ class Session:
         for relation, source in relations.items():
             self.engine.load(relation, source)
 
+    @listening()
     def read_inputs(self, folder: str | os.PathLike[str] = ".") -> None:
         """Reads what the `.input` directives name; relative file names are in `folder`."""
         self._reopen()
         self.engine.read_inputs(Path(folder))
 
+    @listening()
     def run(self, progress: Progress | None = None) -> None:
         """Evaluates the rules. If it is interrupted, the session has its input only."""
         self._reopen()
@@ -192,6 +196,7 @@ class Session:
             raise
         self._log = [Impact(0, "bootstrap", perf_counter() - started)]
 
+    @listening()
     def update(
         self,
         insert: Mapping[str, Any] | None = None,
@@ -221,6 +226,7 @@ class Session:
         self._log.append(impact.summary())
         return impact
 
+    @listening()
     def undo(self, progress: Progress | None = None) -> Impact:
         """Takes the last update back. Returns what came and what went by that."""
         self._must_be_evaluated("changed back")

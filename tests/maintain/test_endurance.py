@@ -6,7 +6,11 @@ rows would grow with every epoch. Some epochs are interrupted, some Updates are 
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +24,8 @@ import pytest
 import whence
 from whence.engines.local import revision, vectors
 from whence.engines.local.engine import LocalEngine
-from whence.engines.local.revision import MOST_DEAD, LocalRevision, Owned
+from whence.engines.local.revised import Log, Revised
+from whence.engines.local.revision import MOST_DEAD, LocalRevision
 from whence.engines.local.table import Table
 from whence.maintain.elastic import Controller, GaveUp
 
@@ -126,10 +131,11 @@ def fresh(world: World) -> whence.Session:
 # Where an update is broken off: these, in this process, are all that an update does between its beginning and commit.
 PLACES: list[tuple[type, str]] = [
     *((LocalRevision, name) for name in ("begin", "collect", "sift", "derive", "take_effect", "settle", "end")),
-    *((LocalRevision, name) for name in ("apply", "recompute", "_change_input", "_show_changes", "_fill", "_weigh")),
+    *((LocalRevision, name) for name in ("apply", "recompute", "_show", "_stamped", "_differ")),
     (LocalEngine, "_differences"),
-    (Owned, "touch"),
-    *((Table, name) for name in ("note", "insert_from", "locate", "append")),
+    *((Revised, name) for name in ("change_input", "weigh", "show", "take_effect", "settle")),
+    (Log, "room"),
+    *((Table, name) for name in ("note", "insert_from", "locate", "append", "stamp")),
 ]
 UPDATING = [(LocalRevision, name) for name in ("collect", "derive", "settle")]  # where the controller may give up
 
@@ -278,6 +284,46 @@ def test_the_state_stays_that_of_bootstrap() -> None:
 def test_so_does_dense_counting() -> None:
     run = endure(2, "dense", 60)
     assert {"dense", "interrupted"} <= run.happened.keys(), run.happened
+
+
+def shot(seconds: float, late: threading.Event) -> threading.Thread:
+    """An interrupt after some time, unless it is too late by then."""
+
+    def wait() -> None:
+        if not late.wait(seconds):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("strategy", ["elastic", "dense"])
+def test_real_interrupts_at_any_moment(strategy: str) -> None:
+    """Ctrl-C while arrays grow or an epoch is committed: the epoch is the old one as it was, or the new one."""
+    run = Endurance(7, strategy)
+    interrupted = 0
+    for _ in range(60):
+        insert, delete = run.world.change(30)
+        before, epoch = state(run.session), run.session.epoch
+        late = threading.Event()
+        thread = shot(run.random.uniform(0.0005, 0.03), late)
+        try:
+            run.session.update(insert, delete)
+            late.set()
+            thread.join()
+            time.sleep(0.001)  # what was shot at the last moment arrives here
+        except KeyboardInterrupt:
+            late.set()
+            thread.join()
+            interrupted += 1
+        if run.session.epoch == epoch:
+            assert not differences(before, state(run.session))
+        else:
+            run.world.apply(insert, delete)
+    run.check_state()
+    assert interrupted > 5
 
 
 @pytest.mark.slow

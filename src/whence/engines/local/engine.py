@@ -8,6 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from whence.interrupts import hold
 from whence.lang.program import Program
 from whence.maintain import Controller, Impact, Policy, bootstrap
 from whence.plan import View
@@ -70,8 +71,10 @@ class LocalEngine:
             strata = self.controller.revise(revision, policy, progress)
             came, went = self._differences(revision, View.GAINED), self._differences(revision, View.LOST)
         except BaseException:
+            hold()
             revision.abandon()
             raise
+        hold()
         revision.commit()
         used = {report.strategy for report in strata}
         strategy = used.pop() if len(used) == 1 else "mixed" if used else "update"

@@ -10,13 +10,13 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from whence.interrupts import uninterrupted
 from whence.tables import Uncountable
 
 from .kernel.layout import CHANGED, G_COUNTS, G_ROWS, G_SIZE, G_STAMPS, LOG_WORDS
 from .memory import Array
 from .table import Halves, Rows, Table, Words
 from .tables import Stored
-from .uninterrupted import uninterrupted
 from .vectors import Vectors
 
 NONE: Halves = np.empty(0, np.int32)
@@ -50,7 +50,7 @@ class Log:
     def room(self, more: int) -> int:
         """The address of a log with room for so many more."""
         if len(self) + more > len(self._arrays[0]):
-            with uninterrupted():
+            with uninterrupted:
                 for array in self._arrays:
                     array.grow(max(len(self) + more, 2 * len(array)))
                 self._publish()

@@ -18,6 +18,7 @@ from time import perf_counter
 
 import numpy as np
 
+from whence.interrupts import uninterrupted
 from whence.lang.program import Stratum
 from whence.plan.steps import RuleVersion, View
 from whence.plan.update_versions import Sieve
@@ -28,7 +29,6 @@ from .kernel.layout import BEFORE, GAINED, ITERATION, LOST, MOST_DERIVATIONS, NO
 from .revised import FAR, Log, Revised
 from .table import Rows, Table, Words
 from .tables import LocalTables, Stored
-from .uninterrupted import uninterrupted
 from .vectors import Vectors
 
 SIGNS = {View.LOST: LOST, View.GAINED: GAINED, View.MISSING: SEARCHED}
@@ -272,7 +272,7 @@ class LocalRevision:
             else delta.table.rows
         )
 
-    @uninterrupted()
+    @uninterrupted
     def commit(self) -> None:
         for name, log in self.logs.items():
             stored = self.tables.stored[name]
@@ -287,7 +287,7 @@ class LocalRevision:
             stamps[...] = np.where((stamps & NOW) != 0, stamps | BEFORE, 0)
         self._finish()
 
-    @uninterrupted()
+    @uninterrupted
     def abandon(self) -> None:
         for name in list(self.logs):
             self._restore(name)

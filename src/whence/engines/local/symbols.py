@@ -12,6 +12,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from whence.interrupts import uninterrupted
+
 from .kernel.text_layout import (
     SYMBOLS_WORDS,
     Y_BITS,
@@ -26,7 +28,6 @@ from .kernel.text_layout import (
 )
 from .memory import Array
 from .table import Words, grown
-from .uninterrupted import uninterrupted
 
 FIRST_BITS = 6
 FIRST_SYMBOLS = 48
@@ -125,7 +126,7 @@ class SymbolTable:
         result: Words = (spare if swapped else pairs)[:, 1].copy()
         return result
 
-    @uninterrupted()
+    @uninterrupted
     def make_room(self) -> None:
         """After a kernel stopped: twice of whatever is used up."""
         fields = self._fields

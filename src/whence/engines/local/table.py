@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from whence.errors import WhenceError
+from whence.interrupts import uninterrupted
 
 from .kernel import layout
 from .kernel.layout import (
@@ -36,7 +37,6 @@ from .kernel.layout import (
     X_SLOTS,
 )
 from .memory import Array
-from .uninterrupted import uninterrupted
 
 Words = np.ndarray[tuple[int], np.dtype[np.int64]]
 Rows = np.ndarray[tuple[int, int], np.dtype[np.int64]]
@@ -95,7 +95,7 @@ class Table:
         """Gives every row its stamp; rows that come later have 0."""
         filled = Array(np.int32, self._fields[T_CAPACITY])
         filled.view[: len(stamps)] = stamps
-        with uninterrupted():
+        with uninterrupted:
             self._stamps = filled
             self._publish()
 
@@ -156,7 +156,7 @@ class Table:
     def prepare(self, more: int) -> None:
         """Room for so many rows that will be appended."""
         if self._fields[T_CAPACITY] < len(self) + more:
-            with uninterrupted():
+            with uninterrupted:
                 while self._fields[T_CAPACITY] < len(self) + more:
                     self._grow_rows()
                 self._publish()
@@ -198,7 +198,7 @@ class Table:
             index = self.indexes[columns] = Index(self, columns)
         return index
 
-    @uninterrupted()
+    @uninterrupted
     def _make_room(self) -> None:
         size, capacity, bits = len(self), self._fields[T_CAPACITY], self._fields[T_BITS]
         if size >= capacity:
@@ -267,11 +267,11 @@ class Index:
         if self._fields[X_INDEXED] >= stop:
             return
         if len(self._next) < stop:
-            with uninterrupted():
+            with uninterrupted:
                 self._next.grow(max(stop, 2 * len(self._next)))
                 self._publish()
         while self.table.kernel.extend_index(self.table.address, self.address, stop) < stop:
-            with uninterrupted():
+            with uninterrupted:
                 self._slots = grown(self.table.kernel, self._slots, self._fields[X_BITS])
                 self._fields[X_BITS] += 1
                 self._publish()
