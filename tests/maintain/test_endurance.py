@@ -10,12 +10,12 @@ import os
 import re
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -286,40 +286,56 @@ def test_so_does_dense_counting() -> None:
     assert {"dense", "interrupted"} <= run.happened.keys(), run.happened
 
 
-def shot(seconds: float, late: threading.Event) -> threading.Thread:
-    """An interrupt after some time, unless it is too late by then."""
+@dataclass
+class Shots:
+    """Interrupts from another thread; those that come when nobody waits for them are lost."""
 
-    def wait() -> None:
-        if not late.wait(seconds):
-            os.kill(os.getpid(), signal.SIGINT)
+    armed: bool = False
 
-    thread = threading.Thread(target=wait)
-    thread.start()
-    return thread
+    def arrive(self, number: int, frame: FrameType | None) -> None:
+        if self.armed:
+            self.armed = False
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def after(self, seconds: float) -> Iterator[None]:
+        late = threading.Event()
+        thread = threading.Thread(target=lambda: late.wait(seconds) or os.kill(os.getpid(), signal.SIGINT))
+        thread.start()
+        try:
+            self.armed = True
+            yield
+        finally:
+            self.armed = False
+            late.set()
+            thread.join()
+
+
+@pytest.fixture
+def shots() -> Iterator[Shots]:
+    made = Shots()
+    before = signal.signal(signal.SIGINT, made.arrive)
+    yield made
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("strategy", ["elastic", "dense"])
-def test_real_interrupts_at_any_moment(strategy: str) -> None:
+def test_real_interrupts_at_any_moment(strategy: str, shots: Shots) -> None:
     """Ctrl-C while arrays grow or an epoch is committed: the epoch is the old one as it was, or the new one."""
     run = Endurance(7, strategy)
     interrupted = 0
-    for _ in range(60):
+    for number in range(60):
         insert, delete = run.world.change(30)
         before, epoch = state(run.session), run.session.epoch
-        late = threading.Event()
-        thread = shot(run.random.uniform(0.0005, 0.03), late)
         try:
-            run.session.update(insert, delete)
-            late.set()
-            thread.join()
-            time.sleep(0.001)  # what was shot at the last moment arrives here
+            with shots.after(run.random.uniform(0.0005, 0.03)):
+                run.session.update(insert, delete)
         except KeyboardInterrupt:
-            late.set()
-            thread.join()
             interrupted += 1
         if run.session.epoch == epoch:
-            assert not differences(before, state(run.session))
+            found = differences(before, state(run.session))
+            assert not found, [f"interrupt {number}", *found]
         else:
             run.world.apply(insert, delete)
     run.check_state()
