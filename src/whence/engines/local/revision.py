@@ -214,6 +214,7 @@ class LocalRevision:
                 del self.tables.deltas[name, view]
         self.tables.forget_executions()
 
+    @uninterrupted
     def drop(self) -> None:
         for name in self.own:
             self._restore(name)
