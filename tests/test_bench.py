@@ -7,13 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from bench import maintain_runs
+from bench.changes import History, elastic_workload
+from bench.maintain_runs import Followed, Way
 
 ROOT = Path(__file__).parent.parent
 
 
-def bench(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "bench.run", *arguments]
+def bench(*arguments: str | Path, module: str = "run") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", f"bench.{module}", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
@@ -56,3 +60,48 @@ def test_an_unknown_benchmark_is_named() -> None:
     assert ran.returncode == 2
     assert "desne" in ran.stderr
     assert "dense" in ran.stderr
+
+
+def test_every_strategy_ends_as_evaluating_the_last_input_does(tmp_path: Path) -> None:
+    """Thirteen epochs; the exit status says whether tuples, iterations and counts agree at the end."""
+    ran = bench("elastic", "pointsto", "--quick", "--json", tmp_path / "figures.json", module="maintain")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    found = json.loads((tmp_path / "figures.json").read_text())["elastic"]["figures"]["pointsto"]
+    assert list(found) == ["elastic", "update", "dense", "bootstrap"]
+    for strategy, followed in found.items():
+        assert len(followed["seconds"]) == 13, strategy
+        assert followed["checksums"] == found["elastic"]["checksums"], strategy
+    assert {told["strategy"] for told in found["update"]["epochs"][1:]} == {"update"}
+    assert {told["strategy"] for told in found["dense"]["epochs"][1:]} == {"dense"}
+
+
+def test_a_history_of_changes_fits_its_input() -> None:
+    """Every deletion is of tuples that are there, every insertion of tuples that are not, also when they come again."""
+    edges = np.array([[x, y] for x in range(40) for y in range(5)])
+    facts = {"edge": edges, "node": np.arange(40).reshape(-1, 1)}
+    for history in (elastic_workload(facts, 4, 30, seed=1), elastic_workload(facts, 4, 30, seed=1, again=True)):
+        now = {name: set(map(tuple, rows.tolist())) for name, rows in history.first.items()}
+        sizes = []
+        for change in history.changes:
+            sizes.append(len(change))
+            for name, rows in change.delete.items():
+                gone = set(map(tuple, rows.tolist()))
+                assert gone <= now[name]
+                now[name] -= gone
+            for name, rows in change.insert.items():
+                come = set(map(tuple, rows.tolist()))
+                assert not come & now[name]
+                now[name] |= come
+        assert sizes == [4] * 6 + [30] + [4] * 4 + [30]
+        assert now == {name: set(map(tuple, rows.tolist())) for name, rows in history.last.items()}
+
+
+def test_a_strategy_that_ends_elsewhere_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def follow(strategy: str, program: str, folder: Path, way: Way) -> Followed:
+        return Followed(strategy, (1.0,), ({},), 1, 1, 1, 1, 1, {"path": 3}, {"path": 7 if strategy == "dense" else 8})
+
+    monkeypatch.setattr(maintain_runs, "follow", follow)
+    problems: list[str] = []
+    history = History({"edge": np.array([[1, 2]])}, ())
+    maintain_runs.compare("chain", "closure", history, ["update", "dense"], Way(tmp_path, tmp_path), problems)
+    assert problems == ["chain: dense leaves path with other tuples, iterations or counts"]

@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from whence.errors import WhenceError
+from whence.interrupts import listening
 from whence.lang import Diagnostic, Program, compile_text, load
 from whence.maintain import SHARE, STRATEGIES, Impact, Policy
 from whence.plan import Statistics
@@ -183,6 +184,7 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @listening()
     def load(self, **relations: Any) -> None:
         """Adds input tuples, by relation: a list of tuples, a `.facts` file, a NumPy array, an Arrow, pandas or
         Polars table, a Spark DataFrame."""
@@ -192,11 +194,13 @@ class Session:
         for relation, source in relations.items():
             self.engine.load(relation, source)
 
+    @listening()
     def read_inputs(self, folder: str | os.PathLike[str] = ".") -> None:
         """Reads what the `.input` directives name; relative file names are in `folder`."""
         self._reopen()
         self.engine.read_inputs(Path(folder))
 
+    @listening()
     def run(self, progress: Progress | None = None) -> None:
         """Evaluates the rules. If it is interrupted, the session has its input only."""
         self._reopen()
@@ -209,6 +213,7 @@ class Session:
             raise
         self._log = [Impact(0, "bootstrap", perf_counter() - started)]
 
+    @listening()
     def update(
         self,
         insert: Mapping[str, Any] | None = None,
@@ -239,6 +244,7 @@ class Session:
         self._updated(self._log[-1])
         return impact
 
+    @listening()
     def undo(self, progress: Progress | None = None) -> Impact:
         """Takes the last update back. Returns what came and what went by that."""
         self._must_be_evaluated("changed back")

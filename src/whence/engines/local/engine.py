@@ -8,6 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from whence.interrupts import hold
 from whence.lang.program import Program
 from whence.maintain import Controller, Impact, Policy, bootstrap
 from whence.plan import View
@@ -76,8 +77,10 @@ class LocalEngine:
             came, went = self._differences(revision, View.GAINED), self._differences(revision, View.LOST)
             touched = changed(revision) if self._keeps_changes else {}
         except BaseException:
+            hold()
             revision.abandon()
             raise
+        hold()
         revision.commit()
         self._changed = touched
         used = {report.strategy for report in strata}

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from whence.interrupts import uninterrupted
 from whence.tables import Uncountable
 
 from .kernel.layout import CHANGED, G_COUNTS, G_ROWS, G_SIZE, G_STAMPS, LOG_WORDS
@@ -49,9 +50,10 @@ class Log:
     def room(self, more: int) -> int:
         """The address of a log with room for so many more."""
         if len(self) + more > len(self._arrays[0]):
-            for array in self._arrays:
-                array.grow(max(len(self) + more, 2 * len(array)))
-            self._publish()
+            with uninterrupted:
+                for array in self._arrays:
+                    array.grow(max(len(self) + more, 2 * len(array)))
+                self._publish()
         return int(self._descriptor.ctypes.data)
 
     def undo(self, table: Table) -> None:

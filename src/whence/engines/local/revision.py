@@ -18,6 +18,7 @@ from time import perf_counter
 
 import numpy as np
 
+from whence.interrupts import uninterrupted
 from whence.lang.program import Program, Stratum, read_by
 from whence.plan.steps import RuleVersion, View
 from whence.plan.update_versions import Sieve
@@ -218,6 +219,7 @@ class LocalRevision:
                 del self.tables.deltas[name, view]
         self.tables.forget_executions()
 
+    @uninterrupted
     def drop(self) -> int:
         done = 0
         for name, revised in self.own.items():
@@ -281,6 +283,7 @@ class LocalRevision:
         none: Rows = np.empty((0, self.tables.program.relations[relation].arity), np.int64)
         return self.differences.get((relation, view), none)
 
+    @uninterrupted
     def commit(self) -> None:
         for name, log in self.logs.items():
             stored = self.tables.stored[name]
@@ -295,6 +298,7 @@ class LocalRevision:
             stamps[...] = np.where((stamps & NOW) != 0, stamps | BEFORE, 0)
         self._finish()
 
+    @uninterrupted
     def abandon(self) -> None:
         for name in list(self.logs):
             self._restore(name)
@@ -349,4 +353,8 @@ def compact(tables: LocalTables, name: str) -> None:
         return
     rows, (iterations, counts) = np.ascontiguousarray(stored.rows), stored.annotations
     tables.stored[name] = Stored(Table(tables.kernel, table.arity))
-    tables.restore(name, rows.reshape(-1), len(rows), iterations, counts)
+    try:
+        tables.restore(name, rows.reshape(-1), len(rows), iterations, counts)
+    except BaseException:  # interrupted: the old one has everything
+        tables.stored[name] = stored
+        raise

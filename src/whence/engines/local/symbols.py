@@ -12,6 +12,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from whence.interrupts import uninterrupted
+
 from .kernel.text_layout import (
     SYMBOLS_WORDS,
     Y_BITS,
@@ -124,6 +126,7 @@ class SymbolTable:
         result: Words = (spare if swapped else pairs)[:, 1].copy()
         return result
 
+    @uninterrupted
     def make_room(self) -> None:
         """After a kernel stopped: twice of whatever is used up."""
         fields = self._fields

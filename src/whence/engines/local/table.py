@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from whence.errors import WhenceError
+from whence.interrupts import uninterrupted
 
 from .kernel import layout
 from .kernel.layout import (
@@ -92,9 +93,11 @@ class Table:
 
     def stamp(self, stamps: Halves) -> None:
         """Gives every row its stamp; rows that come later have 0."""
-        self._stamps = Array(np.int32, self._fields[T_CAPACITY])
-        self._stamps.view[: len(stamps)] = stamps
-        self._publish()
+        filled = Array(np.int32, self._fields[T_CAPACITY])
+        filled.view[: len(stamps)] = stamps
+        with uninterrupted:
+            self._stamps = filled
+            self._publish()
 
     @property
     def nbytes(self) -> int:
@@ -152,9 +155,11 @@ class Table:
 
     def prepare(self, more: int) -> None:
         """Room for so many rows that will be appended."""
-        while self._fields[T_CAPACITY] < len(self) + more:
-            self._grow_rows()
-        self._publish()
+        if self._fields[T_CAPACITY] < len(self) + more:
+            with uninterrupted:
+                while self._fields[T_CAPACITY] < len(self) + more:
+                    self._grow_rows()
+                self._publish()
         self._appended = True
 
     def complete(self) -> None:
@@ -193,6 +198,7 @@ class Table:
             index = self.indexes[columns] = Index(self, columns)
         return index
 
+    @uninterrupted
     def _make_room(self) -> None:
         size, capacity, bits = len(self), self._fields[T_CAPACITY], self._fields[T_BITS]
         if size >= capacity:
@@ -261,12 +267,14 @@ class Index:
         if self._fields[X_INDEXED] >= stop:
             return
         if len(self._next) < stop:
-            self._next.grow(max(stop, 2 * len(self._next)))
-            self._publish()
+            with uninterrupted:
+                self._next.grow(max(stop, 2 * len(self._next)))
+                self._publish()
         while self.table.kernel.extend_index(self.table.address, self.address, stop) < stop:
-            self._slots = grown(self.table.kernel, self._slots, self._fields[X_BITS])
-            self._fields[X_BITS] += 1
-            self._publish()
+            with uninterrupted:
+                self._slots = grown(self.table.kernel, self._slots, self._fields[X_BITS])
+                self._fields[X_BITS] += 1
+                self._publish()
 
     def _publish(self) -> None:
         self._fields[X_SLOTS] = self._slots.address

@@ -10,6 +10,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from whence.interrupts import uninterrupted
+
 from .table import Table, Words
 
 FEW_ROWS = 4096
@@ -32,8 +34,9 @@ class Vectors:
         """Derivations that were gained, or lost where weights are negative."""
         rows = np.empty(count, np.int64)
         self.table.insert(leveled, count, weights=np.zeros(count, np.int64), found=rows)
-        self.log.append((rows, weights))
-        np.add.at(self.table.counts, rows, weights)
+        with uninterrupted:  # in the log and in the counts, or in neither
+            self.log.append((rows, weights))
+            np.add.at(self.table.counts, rows, weights)
 
     def weights(self, leveled: Words, count: int) -> Words:
         """How many derivations each of these tuples with an iteration has, none or more."""
@@ -54,5 +57,6 @@ class Vectors:
         there = counts != 0
         if 2 * int(there.sum()) + FEW_ROWS < len(counts):
             rows = self.table.rows[there]
-            old, self.table = self.table, Table(self.table.kernel, self.arity + 1)
-            self.table.insert(rows.reshape(-1), len(rows), weights=old.counts[there].astype(np.int64))
+            anew = Table(self.table.kernel, self.arity + 1)
+            anew.insert(rows.reshape(-1), len(rows), weights=counts[there].astype(np.int64))
+            self.table = anew
