@@ -1,0 +1,24 @@
+"""Explanations: why a tuple is there (proof trees by backward search over the state), and why it is not.
+
+explanation = session.explain('path(1, 4)'); print(explanation)
+"""
+
+from whence.explain.answers import Absence, Derivations, Explanation, explain, rendered, why_not
+from whence.explain.explainer import Explainer
+from whence.explain.metrics import Metric
+from whence.explain.sources import state_of
+from whence.explain.state import InMemory, State
+
+__all__ = [
+    "Absence",
+    "Derivations",
+    "Explainer",
+    "Explanation",
+    "InMemory",
+    "Metric",
+    "State",
+    "explain",
+    "rendered",
+    "state_of",
+    "why_not",
+]
