@@ -5,11 +5,13 @@ explanation = session.explain('path(1, 4)'); print(explanation)
 
 from whence.explain.answers import Absence, Derivations, Explanation, explain, rendered, why_not
 from whence.explain.explainer import Explainer
-from whence.explain.metrics import Metric
+from whence.explain.metrics import HEIGHT, SIZE, Metric
 from whence.explain.sources import state_of
 from whence.explain.state import InMemory, State
 
 __all__ = [
+    "HEIGHT",
+    "SIZE",
     "Absence",
     "Derivations",
     "Explainer",

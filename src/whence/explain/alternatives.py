@@ -45,7 +45,7 @@ class Alternatives:
         known = self._derivations.get(key)
         if known is None:
             first = self._first(key)
-            others = [step for step in self.search.derivations(key, DERIVATIONS) if not _same(step, first)]
+            others = [step for step in self.search.derivations(key, DERIVATIONS) if step.shown != first.shown]
             known = self._derivations[key] = [first, *others]
         return known
 
@@ -124,7 +124,3 @@ def _circular(root: Key, steps: Mapping[Key, Step]) -> bool:
             if child not in done:
                 waiting.append((child, False))
     return False
-
-
-def _same(one: Step, other: Step) -> bool:
-    return one.rule is other.rule and one.values == other.values

@@ -218,9 +218,6 @@ def why_not(
     explainer: Explainer, text: str, rule: int | None = None, values: Mapping[str, object] | None = None
 ) -> Absence:
     query = explainer.query(text)
-    variables = [argument for argument in query.atom.args if hasattr(argument, "name")]
-    if len(set(variables)) < len(variables):
-        raise WhenceError(f"{text} has a variable twice; give each open column a variable of its own, or `_`")
     found, _ = explainer.matches(query, 1)
     if found:
         [there] = explainer.wording.tuple_texts(found).values()

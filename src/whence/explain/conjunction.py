@@ -82,6 +82,18 @@ class Conjunction:
         empty = np.empty((0, len(self.variables) + 1), np.int64)
         return np.concatenate(blocks)[:most] if blocks else empty
 
+    def careful(self, source: Rows) -> Rows:
+        """All instantiations where evaluating in the planned order divides by zero or the like: a functor that not
+        every value has is applied only once everything else holds, as it then did when the rule was evaluated too."""
+        safe = [literal for literal in self.literals if not _may_fail(literal)]
+        first = Conjunction(self.state, safe, self.given)
+        found = first.all(source)
+        rest = [literal for literal in self.literals if _may_fail(literal) or literal in first.open]
+        second = Conjunction(self.state, rest, first.variables)
+        kept = second.all(found[:, 1:])
+        numbers = found[kept[:, 0], 0]
+        return np.column_stack([numbers, *(second.column(variable, kept) for variable in self.variables)])
+
     def rows_of(self, atom: Atom, instantiations: Rows) -> Rows:
         """The tuple that each instantiation makes of an atom, all of whose variables are bound."""
         rows = np.empty((len(instantiations), len(atom.args)), np.int64)
@@ -130,20 +142,6 @@ def _deadline(seconds: float) -> Callable[[], None]:
 
 
 # What may go wrong
-
-
-def cautious(
-    state: State, literals: Sequence[Literal], given: Sequence[Var], source: Rows
-) -> tuple[tuple[Var, ...], Rows]:
-    """All instantiations where evaluating in the planned order divides by zero or the like: a functor that not every
-    value has is applied only once everything else holds, which it then did when the rule was evaluated too."""
-    safe = [literal for literal in literals if not _may_fail(literal)]
-    first = Conjunction(state, safe, given)
-    found = first.all(source)
-    rest = [literal for literal in literals if _may_fail(literal) or literal in first.open]
-    second = Conjunction(state, rest, first.variables)
-    kept = second.all(found[:, 1:])
-    return second.variables, np.column_stack([found[kept[:, 0], 0], kept[:, 1:]])
 
 
 def _may_fail(literal: Literal) -> bool:

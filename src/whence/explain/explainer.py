@@ -11,9 +11,10 @@ import numpy as np
 from whence.engines.local.values import ValueMismatch
 from whence.errors import WhenceError
 from whence.explain.alternatives import proofs
+from whence.explain.annotate import ByMetric
 from whence.explain.backward import Backward
 from whence.explain.conjunction import Conjunction
-from whence.explain.metrics import Metric, ordered
+from whence.explain.metrics import Metric, named
 from whence.explain.proof import Builder, Levels, Node, tuples_of
 from whence.explain.search import Key, Search, as_rows
 from whence.explain.state import State
@@ -25,6 +26,7 @@ from whence.lang.program import Atom, Comparison, Const, Literal, Term, Var
 NEAR = 5  # tuples that are shown because they are much like an absent one
 MATCHES = 1000  # of a pattern, that are listed
 BELOW = 100  # nodes of a proof that answers a further question
+ITERATION = "iteration"  # the metric that the state itself is
 NODES = 1000  # of a tree, after which it is cut unless a depth is asked for
 
 
@@ -49,7 +51,7 @@ class Explainer:
     def __init__(self, state: State, metric: str | Metric | None = None) -> None:
         self.state = state
         self.wording = Wording(state)
-        self.metric, order = ordered(state, metric)
+        order = None if metric in (None, ITERATION) else ByMetric(state, named(metric))
         self.search = Search(state, order)
         self.builder = Builder(self.search, self.wording)
 
@@ -121,6 +123,8 @@ class Explainer:
         """Why nothing matches: what every rule of the relation, or one of them, lacks."""
         relation = self.state.program.relations[query.atom.relation]
         columns = self._columns(query)
+        args = query.atom.args
+        same = [(args.index(term), i) for i, term in enumerate(args) if isinstance(term, Var) and args.index(term) < i]
         rules = self.search.rules[relation.name]
         near = self._near(relation.name, columns)
         if not rules:
@@ -133,7 +137,7 @@ class Explainer:
         for one in wanted:
             chosen = self._chosen(one, values or {})
             if chosen is not None:
-                attempts.append(Attempts(self.state, self.wording, self.builder, one).best(columns, chosen))
+                attempts.append(Attempts(self.state, self.wording, self.builder, one, same).best(columns, chosen))
         if not attempts:
             raise WhenceError(f"no rule of {relation.name} that was asked about has {' and '.join(values or {})}")
         return WhyNot(query.text, relation.name, False, by_failing(attempts), near)

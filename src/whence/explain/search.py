@@ -15,9 +15,9 @@ import numpy as np
 
 from whence.engines.local.table import Rows, Words
 from whence.explain.backward import Backward, backward, with_named_columns
-from whence.explain.conjunction import FAILURES, Conjunction, cautious
+from whence.explain.conjunction import FAILURES, Conjunction
 from whence.explain.state import Flags, State
-from whence.lang.program import Aggregate, Atom, Comparison, Rule, Var
+from whence.lang.program import Aggregate, Atom, Comparison, Rule, Span, Var
 
 Key = tuple[str, tuple[int, ...]]  # a tuple: its relation and its encoded values
 
@@ -45,6 +45,12 @@ class Step:
     values: tuple[int, ...]
     tuples: tuple[Key, ...]
     members: tuple[Members, ...]
+
+    @property
+    def shown(self) -> tuple[Span, tuple[Key, ...]]:
+        """The clause and the tuples. Steps that agree in them read alike: the parts of a disjunction, and the heads of
+        a clause, are rules of their own."""
+        return self.rule.rule.origin, self.tuples
 
 
 class Order(Protocol):
@@ -150,8 +156,7 @@ class Search:
                 if seen > budget:
                     break
         except FAILURES:
-            values = self._cautious(rule, conjunction, rows)
-            yield self._fits(relation, rows, rule, conjunction, values)
+            yield self._fits(relation, rows, rule, conjunction, conjunction.careful(rows))
             return
         if seen <= budget:
             return
@@ -178,7 +183,7 @@ class Search:
     # All one-step derivations
 
     def derivations(self, key: Key, most: int | None = None) -> list[Step]:
-        """Every instantiation that derives a tuple: those of its minimal proofs first, then by what they rest on."""
+        """Every clause and tuples that derive a tuple: those of its minimal proofs first, then by what they rest on."""
         relation, values = key
         row = as_rows([values], self.state.program.relations[relation].arity)
         ranked: list[tuple[tuple[bool, int, int], Step]] = []
@@ -187,7 +192,7 @@ class Search:
             try:
                 block = conjunction.all(row, most)
             except FAILURES:
-                block = self._cautious(rule, conjunction, row)
+                block = conjunction.careful(row)
             if not len(block):
                 continue
             atoms = [(atom.relation, conjunction.rows_of(atom, block)) for atom in rule.atoms]
@@ -198,7 +203,8 @@ class Search:
             order = zip((~fit).tolist(), cost.tolist(), steps, strict=True)
             ranked += [((unfit, price, number), step) for unfit, price, step in order]
         ranked.sort(key=lambda pair: pair[0])
-        return [step for _, step in ranked][:most]
+        different = {step.shown: step for _, step in reversed(ranked)}
+        return list(reversed(different.values()))[:most]
 
     # Instantiations
 
@@ -207,11 +213,6 @@ class Search:
         if known is None:
             known = self._conjunctions[id(rule)] = Conjunction(self.state, rule.literals, rule.given)
         return known
-
-    def _cautious(self, rule: Backward, conjunction: Conjunction, rows: Rows) -> Rows:
-        variables, found = cautious(self.state, rule.literals, rule.given, rows)
-        places = [0, *(1 + variables.index(variable) for variable in conjunction.variables)]
-        return found[:, places]
 
     def _as_steps(self, rule: Backward, conjunction: Conjunction, block: Rows) -> list[Step]:
         tuples: list[list[Key]] = [[] for _ in range(len(block))]

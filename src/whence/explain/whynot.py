@@ -86,6 +86,7 @@ class Unit:
 
     literals: tuple[Literal, ...]
     in_head: bool = False
+    asked: bool = False  # by the query, so that it is not for the rule to fail
 
     @property
     def main(self) -> Literal:
@@ -93,17 +94,21 @@ class Unit:
 
     @property
     def may_fail(self) -> bool:
-        return not (isinstance(self.main, Aggregate) and self.main.op in TOTAL)
+        return not self.asked and not (isinstance(self.main, Aggregate) and self.main.op in TOTAL)
 
 
 class Attempts:
     """The attempts of one rule at a tuple, of which some columns may be open."""
 
-    def __init__(self, state: State, wording: Wording, builder: Builder, rule: Backward) -> None:
+    def __init__(
+        self, state: State, wording: Wording, builder: Builder, rule: Backward, same: Sequence[tuple[int, int]]
+    ) -> None:
+        """`same` are open columns that the query wants to be equal."""
         self.state = state
         self.wording = wording
         self.builder = builder
         self.rule = rule
+        self.same = [Comparison("=", rule.given[one], rule.given[other]) for one, other in same]
 
     def best(self, columns: Sequence[int | None], chosen: Values) -> Attempt:
         """The attempt that fails least; `chosen` are values that the user wants variables to have."""
@@ -167,25 +172,30 @@ class Attempts:
                 units.append(Unit((equation, *solved), in_head=True))
             else:
                 units.append(Unit((equation,), in_head=True))
+        units += [Unit((equation,), in_head=True, asked=True) for equation in self.same]
         return [*units, *(Unit((literal,)) for literal in self.rule.body)]
 
     def _least(self, values: Values) -> tuple[list[Unit], Conjunction, Rows] | None:
-        """The fewest parts to leave out so that the rest holds, and how it then holds."""
+        """The fewest parts to leave out so that the rest holds, and how it then holds. What cannot be decided without
+        the parts that are left out counts like them; so whatever is left out fails, or leaving it in was cheaper."""
         units = self._units(values)
         droppable = [unit for unit in units if unit.may_fail]
         tried = islice(((k, some) for k in range(len(droppable) + 1) for some in combinations(droppable, k)), SUBSETS)
         best: tuple[tuple[int, ...], list[Unit], Conjunction, Rows] | None = None
-        for left_out_count, some in tried:
-            if best is not None and left_out_count > best[0][0]:
+        for left_out, some in tried:
+            if best is not None and left_out > best[0][0]:
                 break
             rest = [literal for unit in units if unit not in some for literal in unit.literals]
             conjunction = Conjunction(self.state, rest, tuple(values))
+            undecided = left_out + sum(unit.main in conjunction.open for unit in units if unit not in some)
+            if best is not None and undecided > best[0][0]:
+                continue
             found = self._some(conjunction, values)
             if found is None:
                 continue
             unbound = len(self.rule.variables) - len(conjunction.variables)
             later = -max((units.index(unit) for unit in some), default=0)
-            cost = (left_out_count, len(conjunction.open), unbound, later)
+            cost = (undecided, left_out, unbound, later)
             if best is None or cost < best[0]:
                 best = (cost, list(some), conjunction, found)
         return best[1:] if best is not None else None
@@ -206,6 +216,8 @@ class Attempts:
             literal = unit.main
             if unit in left_out:
                 status = self._status([literal], bound)
+                if status == "holds" and not set(outside(literal)) <= set(bound):
+                    status = "open"  # it holds for some value alone
             else:
                 status = "open" if literal in conjunction.open else "holds"
             if status == "holds" and (unit.in_head or self.wording.says_nothing(literal, names)):
@@ -225,7 +237,11 @@ class Attempts:
                 return Part(text, status, "constraint")
 
     def _ask(self, atom: Atom, names: Mapping[str, str], bound: Values) -> str:
-        columns = ["_" if isinstance(term, Var) and term not in bound else term_text(term, names) for term in atom.args]
+        """The atom as a query. A variable without a value is left open, or keeps a name if it occurs again."""
+        unbound = [term for term in atom.args if isinstance(term, Var) and term not in bound]
+        again = [term for term in dict.fromkeys(unbound) if unbound.count(term) > 1]
+        own = dict(names) | {term.name: f"X{number}" for number, term in enumerate(again, 1)}
+        columns = ["_" if term in unbound and term not in again else term_text(term, own) for term in atom.args]
         return f"{atom.relation}({', '.join(columns)})"
 
     def _status(self, literals: Sequence[Literal], bound: Values) -> Status:
