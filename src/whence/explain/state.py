@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from whence.engines.local.kernel.layout import ITERATION, NOW
 from whence.engines.local.table import Rows, Words
 from whence.engines.local.tables import LocalTables
 from whence.lang.program import Literal, Program, Var
@@ -45,14 +46,21 @@ class State(Protocol):
 def annotation(tables: LocalTables, relation: str, rows: Rows) -> Annotation:
     """What the local engine knows of rows of a relation; the iteration of an absent one is -1."""
     stored = tables.stored[relation]
-    found = stored.table.locate(np.ascontiguousarray(rows).reshape(-1), len(rows))
+    table = stored.table
+    found = table.locate(np.ascontiguousarray(rows).reshape(-1), len(rows))
     present = found >= 0
-    starts = np.array([start for _, start in stored.marks], np.int64)
-    numbers = np.array([-1, *(number for number, _ in stored.marks)], np.int64)
-    iteration = numbers[np.searchsorted(starts, found, side="right")]
+    iteration = np.full(len(rows), -1, np.int64)
+    if table.stamped:
+        stamps = table.stamps[found]
+        present &= (stamps & NOW) != 0
+        iteration[present] = stamps[present] & ITERATION
+    elif stored.marks:
+        starts = np.array([start for _, start in stored.marks], np.int64)
+        numbers = np.array([number for number, _ in stored.marks], np.int64)
+        iteration[present] = numbers[np.searchsorted(starts, found[present], side="right") - 1]
     count = np.zeros(len(rows), np.int64)
-    if stored.table.counted:
-        count[present] = stored.table.counts[found[present]]
+    if table.counted:
+        count[present] = table.counts[found[present]]
     return Annotation(present, iteration, count)
 
 

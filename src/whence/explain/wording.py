@@ -10,8 +10,8 @@ from whence.engines.local.table import Rows
 from whence.explain.backward import Backward, types_of
 from whence.explain.search import Key, Step, as_rows
 from whence.explain.state import State
-from whence.lang.program import Atom, Comparison, Kind, Literal, Record, Var
-from whence.plan.text import literal_text, made_up, symbol_text, term_text
+from whence.lang.program import Atom, Comparison, Literal, Record, Var
+from whence.plan.text import literal_text, made_up, term_text, tuple_text, value_text
 
 
 class Wording:
@@ -43,29 +43,7 @@ class Wording:
         return found
 
     def tuple_texts(self, keys: Iterable[Key]) -> dict[Key, str]:
-        relations = self.state.program.relations
-        return {
-            key: self.tuple_text(key[0], [c.kind for c in relations[key[0]].columns], values)
-            for key, values in self.values(keys).items()
-        }
-
-    def tuple_text(self, relation: str, kinds: Sequence[Kind], values: Sequence[Any]) -> str:
-        types = self._columns[relation]
-        texts = [self.value_text(v, kind, t) for v, kind, t in zip(values, kinds, types, strict=True)]
-        return f"{relation}({', '.join(texts)})"
-
-    def value_text(self, value: Any, kind: Kind, type_name: str | None) -> str:
-        """A value as it is written in a program."""
-        if kind == "symbol":
-            return symbol_text(value)
-        if kind == "record":
-            if value is None:
-                return "nil"
-            fields = self.state.program.types[type_name].fields or () if type_name else ()
-            kinds = [self.state.program.types[name].kind for _, name in fields]
-            parts = zip(value, kinds, fields, strict=True)
-            return "[" + ", ".join(self.value_text(part, k, t) for part, k, (_, t) in parts) + "]"
-        return repr(value) if kind == "float" else str(value)
+        return {key: tuple_text(key[0], values) for key, values in self.values(keys).items()}
 
     # Literals
 
@@ -81,7 +59,7 @@ class Wording:
             if variable.kind == "record" and type_name is None:
                 continue
             decoded = self.state.tables.values.decode(matrix[:, place], type_name or "", variable.kind)
-            columns.append([self.value_text(value, variable.kind, type_name) for value in decoded])
+            columns.append([value_text(value) for value in decoded])
             known.append(variable.name)
         if not columns:
             return [dict(base) for _ in range(len(matrix))]
