@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from whence.cli import plan, run
+    from whence.cli import explain, plan, run
 
     parser = argparse.ArgumentParser(
         prog="whence", description="Datalog whose results stay current and can say where they come from."
@@ -49,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     run.add_to(commands)
     plan.add_to(commands)
+    explain.add_to(commands)
     return parser
 
 

@@ -6,7 +6,7 @@ explanation = session.explain('path(1, 4)'); print(explanation)
 from whence.explain.answers import Absence, Derivations, Explanation, explain, rendered, why_not
 from whence.explain.explainer import Explainer
 from whence.explain.metrics import HEIGHT, SIZE, Metric
-from whence.explain.sources import state_of
+from whence.explain.sources import in_store, state_of
 from whence.explain.state import InMemory, State
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Metric",
     "State",
     "explain",
+    "in_store",
     "rendered",
     "state_of",
     "why_not",

@@ -68,6 +68,8 @@ class Explanation:
 
     def next(self) -> Explanation:
         """The same tuple with another proof; `WhenceError` when there is none."""
+        if not self._explainer.present(self.key):
+            raise WhenceError(f"{self.tuple} is not there any more")
         self._others = self._others or islice(self._explainer.proofs(self.key, self._depth), 1, None)
         found = next(self._others, None)
         if found is None:

@@ -85,10 +85,10 @@ class Conjunction:
     def careful(self, source: Rows) -> Rows:
         """All instantiations where evaluating in the planned order divides by zero or the like: a functor that not
         every value has is applied only once everything else holds, as it then did when the rule was evaluated too."""
-        safe = [literal for literal in self.literals if not _may_fail(literal)]
+        safe = [literal for literal in self.literals if not may_fail(literal)]
         first = Conjunction(self.state, safe, self.given)
         found = first.all(source)
-        rest = [literal for literal in self.literals if _may_fail(literal) or literal in first.open]
+        rest = [literal for literal in self.literals if may_fail(literal) or literal in first.open]
         second = Conjunction(self.state, rest, first.variables)
         kept = second.all(found[:, 1:])
         numbers = found[kept[:, 0], 0]
@@ -144,12 +144,12 @@ def _deadline(seconds: float) -> Callable[[], None]:
 # What may go wrong
 
 
-def _may_fail(literal: Literal) -> bool:
+def may_fail(literal: Literal) -> bool:
     match literal:
         case Comparison(_, left, right):
             return _partial(left) or _partial(right)
         case Aggregate(target=target, body=body):
-            return (target is not None and _partial(target)) or any(map(_may_fail, body))
+            return (target is not None and _partial(target)) or any(map(may_fail, body))
     return False
 
 

@@ -53,7 +53,7 @@ def _premise(node: Node, palette: Palette) -> Premise:
 def _label(node: Node, palette: Palette) -> Text:
     text = palette(node.text, node.kind)
     if node.kind == "input":
-        return text + palette(" input", "dim")
+        return text + palette(".", "dim")  # a fact, as it is written in a program
     return text + palette(" …", "dim") if node.cut else text
 
 
