@@ -26,8 +26,8 @@ def tuple_of(values: Any) -> Any:
 
 
 def rules_by_line(program: Program) -> dict[int, Rule]:
-    """The rules by the line of the program's text that they stand in."""
-    lines = render(program).splitlines()
+    """The rules by the line that they stand in, in the program's text without its facts."""
+    lines = render(program, facts_of=()).splitlines()
     return dict(zip(range(len(lines) - len(program.rules) + 1, len(lines) + 1), program.rules, strict=True))
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import whence
 from explain.checker import Checker, height, instantiations, least, size, tuple_of, tuples_below
+from maintain.changing import opened, steps
 from oracle.evaluate import Model, TooLarge, evaluate
 from oracle.generate import programs
 from oracle.render import fact, render
@@ -21,7 +22,7 @@ from oracle.scope import DOMAINS
 from oracle.values import holds
 
 STEPS = 20_000
-quick = settings(max_examples=40, deadline=None)
+quick = settings(max_examples=25, deadline=None)
 thorough = settings(max_examples=2_000, deadline=None)
 TUPLES = 12  # of a program that are looked at
 
@@ -32,9 +33,7 @@ def evaluated(program: Program) -> tuple[Model, whence.Session]:
     except TooLarge:
         assume(False)
         raise
-    session = whence.open(text=render(program))
-    session.run()
-    return model, session
+    return model, opened(program)
 
 
 def some_tuples(model: Model, random: Random) -> list[tuple[str, tuple[object, ...]]]:
@@ -95,6 +94,32 @@ def test_alternatives_are_valid_and_distinct_and_derivations_are_all(program: Pr
         ]
         assert len(set(steps)) == len(steps)
         assert set(steps) == {(line, *body) for line, head, body in all_steps if head == (name, row)}
+
+
+@settings(max_examples=15, deadline=None)
+@given(programs(), st.integers(0, 2**32 - 1), st.sampled_from(["update", "elastic", "dense"]))
+def test_after_updates_proofs_are_those_of_the_current_epoch(program: Program, seed: int, strategy: str) -> None:
+    evaluated(program)
+    session = opened(program, strategy=strategy)
+    for step in steps(program, Random(seed), 3):
+        session.update(step.insert, step.delete)
+        try:
+            model = evaluate(step.program, STEPS)
+        except TooLarge:
+            return
+        checker = Checker(step.program, model)
+        for name, row in some_tuples(model, Random(seed))[:6]:
+            query = fact(name, row, program)
+            for metric in (None, "height"):
+                assert list(checker.complaints(proof_of(session, query, metric))) == [], (
+                    f"{query} in\n{render(program)}"
+                )
+        for name in model:
+            gone = [row for row in step.delete.get(name, ()) if row not in model[name]]
+            for row in gone[:2]:
+                assert session.why_not(fact(name, row, program)).why.relation == name
+                with pytest.raises(whence.WhenceError, match="nothing matches"):
+                    session.explain(fact(name, row, program))
 
 
 # Why not
