@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -185,8 +186,8 @@ def test_figure_4_9_updates_of_heights() -> None:
     )
     spine = ["a", *(f"s{i}" for i in range(1, k + 1))]
     leg = ["e", *(f"l{i}" for i in range(1, k + 1))]
-    raw = [(0, one, other) for one, other in zip(spine, spine[1:], strict=False)]
-    raw += [(0, one, other) for one, other in zip(leg, leg[1:], strict=False)]
+    raw = [(0, one, other) for one, other in pairwise(spine)]
+    raw += [(0, one, other) for one, other in pairwise(leg)]
     raw += [(3 * k - 3 * i, node, "e") for i, node in enumerate(spine)]
     session.load(raw=raw)
     session.run()

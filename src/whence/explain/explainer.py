@@ -22,6 +22,7 @@ from whence.explain.whynot import Attempts, Part, WhyNot, by_failing
 from whence.explain.wording import Wording
 from whence.lang import parse_atom
 from whence.lang.program import Atom, Comparison, Const, Literal, Term, Var
+from whence.plan.text import atom_text
 
 NEAR = 5  # tuples that are shown because they are much like an absent one
 MATCHES = 1000  # of a pattern, that are listed
@@ -70,7 +71,7 @@ class Explainer:
             else:
                 args.append(Var(f"q {next(fresh)}", term.kind))
                 equations.append(Comparison("=", args[-1], term))
-        return Query(Atom(atom.relation, tuple(args)), tuple(equations), text)
+        return Query(Atom(atom.relation, tuple(args)), tuple(equations), atom_text(atom))
 
     def matches(self, query: Query, most: int = MATCHES) -> tuple[list[Key], bool]:
         """The tuples that match, and whether there are more than are listed."""

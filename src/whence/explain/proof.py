@@ -227,3 +227,9 @@ def nodes(root: Node) -> int:
     for node in distinct(root):
         numbers[id(node)] = 1 + sum(numbers[id(child)] for child in node.children)
     return numbers[id(root)]
+
+
+def rules_of(trees: Iterable[Node]) -> list[RuleText]:
+    """The rules that trees use, by their numbers."""
+    rules = {node.rule.number: node.rule for tree in trees for node in distinct(tree) if node.rule is not None}
+    return [rule for _, rule in sorted(rules.items())]

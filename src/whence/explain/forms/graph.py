@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from whence.explain.proof import Node
 from whence.explain.whynot import WhyNot
 
-Status = str
+MARKS = {"holds": "✓", "fails": "✗", "open": "?"}
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def of_why_not(why: WhyNot) -> Iterator[Vertex]:
         text = attempt.blocked or attempt.head
         yield Vertex(top, 0, text, "blocked" if attempt.blocked else "attempt", attempt.rule.label, title)
         for part in attempt.parts:
-            yield Vertex(number, top, part.text, part.status)
+            yield Vertex(number, top, f"{part.text} {MARKS[part.status]}", part.status)
             number += 1
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from whence.explain.proof import Node, RuleText
+from whence.explain.forms.graph import MARKS
+from whence.explain.proof import Node, RuleText, rules_of
 from whence.explain.whynot import Attempt, Part, WhyNot
 
 OPENED = 3  # levels that are open at first
-MARKS = {"holds": "✓", "fails": "✗", "open": "?"}
 FOLDER = Path(__file__).parent
 
 
-def page(title: str, body: str, matches: str = "") -> str:
+def page(title: str, body: str) -> str:
     """A whole page around a fragment."""
     style, script = _file("page.css"), _file("page.js")
     return (
@@ -26,7 +26,7 @@ def page(title: str, body: str, matches: str = "") -> str:
         '<button data-action="close">Close all</button> '
         '<input type="search" placeholder="Find a tuple" aria-label="Find a tuple"> '
         '<span class="found" role="status"></span></p></header>\n'
-        f"<main>{matches}{body}</main>\n<script>\n{script}</script></body></html>\n"
+        f"<main>{body}</main>\n<script>\n{script}</script></body></html>\n"
     )
 
 
@@ -43,7 +43,16 @@ def _file(name: str) -> str:
 
 
 def proof_html(root: Node) -> str:
-    return f'<ul class="tree">{"".join(_tree(root))}</ul>'
+    return f'<ul class="tree">{"".join(_tree(root))}</ul>{_rules(rules_of([root]))}'
+
+
+def _rules(rules: Sequence[RuleText]) -> str:
+    """The rules that were used, as they are written."""
+    rows = [
+        f"<dt>{rule.label}</dt><dd><code>{escape(rule.text)}</code> <small>{escape(rule.place)}</small></dd>"
+        for rule in rules
+    ]
+    return f'<dl class="rules">{"".join(rows)}</dl>' if rows else ""
 
 
 def _tree(root: Node) -> Iterator[str]:

@@ -10,7 +10,7 @@ from whence.explain.forms.dot import COLOURS
 from whence.explain.forms.graph import Vertex
 from whence.explain.forms.style import width_of
 
-CHARACTER, LINE, LEVEL, GAP, MARGIN = 7.3, 20, 56, 18, 16
+CHARACTER, LINE, LEVEL, GAP, MARGIN = 7.3, 18, 34, 18, 16
 
 
 def svg(vertices: Iterable[Vertex]) -> str:
@@ -58,7 +58,7 @@ def svg(vertices: Iterable[Vertex]) -> str:
             start = min(left[child] for child in children)
             end = max(left[child] + taken[child] for child in children)
             start, end = min(start, middle - own[vertex.number] / 2), max(end, middle + own[vertex.number] / 2)
-            bar = bottom - LINE - 4
+            bar = bottom - LINE - 2
             title = f"<title>{escape(vertex.title)}</title>" if vertex.title else ""
             name = escape(vertex.rule or "")
             parts.append(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from whence.explain.forms.graph import MARKS
 from whence.explain.forms.inference import Premise, drawn
 from whence.explain.forms.style import Palette, Text, joined, width_of, wrapped
-from whence.explain.proof import Node, RuleText, distinct, height, nodes
+from whence.explain.proof import Node, RuleText, height, nodes, rules_of
 from whence.explain.whynot import Attempt, Part, WhyNot
 
 WIDTH = 100
 DRAWN_HEIGHT, DRAWN_NODES = 40, 200  # the largest tree that is drawn
-MARKS = {"holds": "✓", "fails": "✗", "open": "?"}
 LISTED = 20  # matches of a pattern
 
 
@@ -22,7 +22,7 @@ def proof_text(root: Node, width: int = WIDTH, colour: bool = False) -> str:
         lines = drawn(_premise(root, palette), width, palette)
     if lines is None:
         lines = list(_outline(root, width, palette))
-    return joined([*lines, *_legend(_rules([root]), width, palette)])
+    return joined([*lines, *_legend(rules_of([root]), width, palette)])
 
 
 def derivations_text(trees: Sequence[Node], width: int = WIDTH, colour: bool = False) -> str:
@@ -32,7 +32,7 @@ def derivations_text(trees: Sequence[Node], width: int = WIDTH, colour: bool = F
     for tree in trees:
         lines += drawn(_premise(tree, palette), width, palette) or _outline(tree, width, palette)
         lines.append(Text("", 0))
-    return joined([*lines[:-1], *_legend(_rules(trees), width, palette)])
+    return joined([*lines[:-1], *_legend(rules_of(trees), width, palette)])
 
 
 # A proof
@@ -161,11 +161,6 @@ def matches_text(matches: Sequence[str], more: bool, chosen: int, colour: bool =
         total = f"more than {len(matches):,}" if more else f"{len(matches):,}"
         shown.append(palette(f"  … of {total}", "dim"))
     return joined(shown)
-
-
-def _rules(trees: Iterable[Node]) -> Iterator[RuleText]:
-    for tree in trees:
-        yield from (node.rule for node in distinct(tree) if node.rule is not None)
 
 
 def _legend(rules: Iterable[RuleText], width: int, palette: Palette) -> Iterator[Text]:
