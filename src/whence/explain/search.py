@@ -122,7 +122,7 @@ class Search:
         for rule in self.rules[relation]:
             conjunction = self._conjunction(rule)
             for numbers, costs, instantiations in self._fitting(relation, rows, rule, conjunction):
-                first = np.lexsort((costs, numbers))
+                first = np.lexsort((*instantiations.T[:0:-1], costs, numbers))  # of equal ones, the least values
                 chosen = first[np.unique(numbers[first], return_index=True)[1]]
                 for place in chosen.tolist():
                     number, cost = int(numbers[place]), int(costs[place])
@@ -244,10 +244,11 @@ class Search:
         for column, variable in enumerate(conjunction.given):
             source[:, column] = outer.column(variable, block)
         inside = conjunction.all(source)
+        inside = inside[np.lexsort(inside.T[::-1])]
         if aggregate.op in ("min", "max"):
             reached_at = 1 + next(i for i, v in enumerate(conjunction.variables) if v.name == "m ")
             result_at = 1 + conjunction.variables.index(aggregate.result)
-            inside = inside[np.lexsort((inside[:, reached_at] != inside[:, result_at],))]
+            inside = inside[np.argsort(inside[:, reached_at] != inside[:, result_at], kind="stable")]
         tuples: list[dict[Key, None]] = [{} for _ in range(len(block))]
         numbers = inside[:, 0].tolist()
         for atom in atoms:
