@@ -69,7 +69,7 @@ def test_layers_that_delete(tmp_path: Path) -> None:
         writer.change("edge", every.slice(0, 0), every.slice(7, 1))
         writer.keep_others()
     assert any(layer.deleted for layer in store.layers("edge"))
-    assert explain(Explainer(in_store(store, 1)), "edge(7, X)").tuple == "edge(7, 8)"
+    assert explain(Explainer(in_store(store, store.numbers[0])), "edge(7, X)").tuple == "edge(7, 8)"
     assert explain(Explainer(in_store(store)), "edge(8, X)").tuple == "edge(8, 9)"
     with pytest.raises(whence.WhenceError, match="nothing matches"):
         explain(Explainer(in_store(store)), "edge(7, X)")

@@ -47,6 +47,11 @@ class ByMetric:
         self._rules: dict[str, list[tuple[Backward, Conjunction]]] = {}
         self.evaluated: list[Stratum] = []  # those that were evaluated a second time
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the values take."""
+        return sum(values.nbytes for values in self._values.values())
+
     def fits(self, relation: str, rows: Rows, atoms: Sequence[tuple[str, Rows]]) -> tuple[Flags, Words]:
         wanted = self.values(relation, rows)
         found = self._combined([self.values(name, body) for name, body in atoms], len(rows))
