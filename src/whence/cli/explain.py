@@ -51,6 +51,25 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--width", type=_count, metavar="N", help="columns of text (default: those of the terminal)")
     parser.add_argument("--colour", choices=["auto", "always", "never"], default="auto", help="colours in text")
     parser.set_defaults(command=explain)
+    _take_options_between(parser)
+
+
+def _take_options_between(parser: argparse.ArgumentParser) -> None:
+    """`STATE --not QUERY` too: by itself, argparse would end the positional arguments with the first option."""
+    plain = parser.parse_known_args
+    inside = False
+
+    def parse(args: Any = None, namespace: Any = None) -> Any:
+        nonlocal inside
+        if inside:
+            return plain(args, namespace)
+        inside = True
+        try:
+            return parser.parse_known_intermixed_args(args, namespace)
+        finally:
+            inside = False
+
+    parser.parse_known_args = parse  # type: ignore[method-assign]
 
 
 def explain(options: argparse.Namespace) -> int:
