@@ -96,15 +96,15 @@ def why_not_text(why: WhyNot, width: int = WIDTH, colour: bool = False, all_rule
     palette = Palette(colour)
     lines: list[Text] = []
     if why.is_input:
-        lines.append(palette(f"{why.text} is not among the input: {why.relation} has no rules."))
+        text = f"{why.text} is not among the input: {why.relation} has no rules."
+        lines += [palette(line) for line in wrapped(text, width)]
     for number, attempt in enumerate(why.attempts if all_rules else why.attempts[:1]):
         if number:
             lines.append(Text("", 0))
         lines += _attempt(attempt, width, palette)
     if why.near:
-        lines.append(
-            palette("There is: " if len(why.near) == 1 else "There are: ", "dim") + palette(", ".join(why.near))
-        )
+        text = f"There {'is' if len(why.near) == 1 else 'are'}: {', '.join(why.near)}"
+        lines += [palette(line, "dim") for line in wrapped(text, width)]
     return joined([*lines, *_legend([attempt.rule for attempt in why.attempts], width, palette)])
 
 
