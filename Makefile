@@ -8,7 +8,7 @@ JOBS ?= 2
 BENCH ?=
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test check bench java clean
+.PHONY: help demo test check bench java browser clean
 
 help:
 	@echo 'make demo     run the supply-chain example on Spark and show what it finds'
@@ -21,7 +21,7 @@ help:
 demo: $(VENV)/installed-test java
 	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/demo.sh
 
-test: $(VENV)/installed-test java
+test: $(VENV)/installed-test java browser
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(TESTS)
 
 check: $(VENV)/installed-check
@@ -43,6 +43,13 @@ java:
 	    { apt-get install -y -qq openjdk-17-jre-headless >/dev/null 2>&1 || \
 	      { apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless >/dev/null; }; }; } || { \
 	  echo 'Spark needs Java 17 or later; install it (Debian: apt-get install openjdk-17-jre-headless).' >&2; exit 1; }
+
+# A test drives the page of an explanation in Chromium, and is left out where there is none and it cannot be installed.
+browser:
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+	  { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && echo 'Installing Chromium ...' && \
+	    { apt-get install -y -qq chromium chromium-driver >/dev/null 2>&1 || \
+	      { apt-get update -qq && apt-get install -y -qq chromium chromium-driver >/dev/null 2>&1; }; }; } || true
 
 # One stamp an extra: newer than pyproject.toml means installed as it asks.
 $(VENV)/installed-%: pyproject.toml | $(BIN)/python

@@ -1,4 +1,4 @@
-"""Figures that are about Whence alone: what counts cost, bytes a tuple, planning, start-up."""
+"""Figures that are about Whence alone: what counts cost, bytes a tuple, planning, start-up, explanations."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from bench.explain import explaining
 from bench.graphs import dense, sparse
 from bench.measure import Setting, once, tell, timed, write_input
 from bench.report import Finding
@@ -121,4 +122,5 @@ MEASUREMENTS: dict[str, Callable[[Path, bool, Setting], list[Finding]]] = {
     "bytes": bytes_a_tuple,
     "planning": planning,
     "start-up": start_up,
+    "explain": explaining,
 }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from whence.engines.spark.options import Options
+    from whence.explain import Absence, Explainer, Explanation, Metric
     from whence.saving import Saved
     from whence.store import Epoch, Store, Writer
 
@@ -336,6 +337,29 @@ class Session:
         self.engine.remember(described.summary.get("learned", {}))
         self._log = [Impact(described.number, described.strategy or "bootstrap", described.seconds or 0.0)]
         self.kept_as(Saved(store, described.number))
+
+    def explain(
+        self, query: str, *, depth: int | None = None, metric: str | Metric | None = None, choose: int = 1
+    ) -> Explanation:
+        """Why a tuple is there: a proof of it, from the input. `query` may be a pattern, `path(1, X)`; `choose` says
+        which of its matches. `depth` is the number of levels; without it there are as many as can be read."""
+        from whence.explain import explain
+
+        return explain(self._explainer(metric), query, depth, choose)
+
+    def why_not(self, query: str, *, rule: int | None = None, values: Mapping[str, object] | None = None) -> Absence:
+        """Why a tuple is not there: what each rule that could have made it lacks. `rule` is the number of a rule to
+        look at, `values` are values for its variables."""
+        from whence.explain import why_not
+
+        return why_not(self._explainer(None), query, rule, values)
+
+    def _explainer(self, metric: str | Metric | None) -> Explainer:
+        from whence.explain import Explainer, state_of
+
+        if not self._evaluated:
+            raise WhenceError("there is nothing to explain yet: run the session first")
+        return Explainer(state_of(self.engine.tables), metric)
 
     def close(self) -> None:
         """Gives up what the engine holds; a Spark session that was started for this one is stopped."""

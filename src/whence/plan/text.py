@@ -42,7 +42,7 @@ INFIX = frozenset(
 
 def describe(version: RuleVersion) -> str:
     """The version: its rule, what its atoms read, its steps in order."""
-    names = _made_up(version)
+    names = made_up(version.rule.body)
     lines = [f"{version.rule.text}   // {version.rule.origin}"]
     read = zip(version.atoms, version.views, strict=True)
     parts = [f"{_atom(atom, names)} reads {view.value}" for atom, view in read if view is not View.ALL]
@@ -58,13 +58,30 @@ def atom_text(atom: Atom) -> str:
 
 def tuple_text(relation: str, values: Iterable[Any]) -> str:
     """A tuple of Python values as users write it in a program."""
-    return f"{relation}({', '.join(map(_value, values))})"
+    return f"{relation}({', '.join(map(value_text, values))})"
 
 
-def _value(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """A Python value as users write it in a program; a tuple is a record."""
     if isinstance(value, tuple):
-        return "[" + ", ".join(map(_value, value)) + "]"
+        return "[" + ", ".join(map(value_text, value)) + "]"
     return _term(Const(value, "symbol" if isinstance(value, str) else "number"), {})
+
+
+def literal_text(literal: Literal, names: Names) -> str:
+    """A literal as it is written, with a text for each variable that `names` has one for."""
+    return _literal(literal, names)
+
+
+def term_text(term: Term, names: Names) -> str:
+    return _term(term, names)
+
+
+def symbol_text(value: str) -> str:
+    """A symbol as it is written in a program: on one line, in quotes."""
+    for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r")):
+        value = value.replace(plain, escaped)
+    return f'"{value}"'
 
 
 def _numbered(steps: tuple[Step, ...], names: Names, head: Atom | None, indent: str) -> Iterator[str]:
@@ -106,7 +123,7 @@ def _by(keys: Keys, names: Names, word: str = "by") -> str:
     return f" {word} " + ", ".join(f"column {column + 1} = {_term(operand, names)}" for column, operand in keys)
 
 
-def _made_up(version: RuleVersion) -> dict[str, str]:
+def made_up(body: tuple[Literal, ...]) -> dict[str, str]:
     """What variables that no user wrote stand for."""
     names: dict[str, str] = {}
 
@@ -120,7 +137,7 @@ def _made_up(version: RuleVersion) -> dict[str, str]:
                     if isinstance(one, Var) and " " in one.name and one.name not in names:
                         names[one.name] = _term(other, names)
 
-    learn(version.rule.body)
+    learn(body)
     return names
 
 
@@ -154,7 +171,7 @@ def _term(term: Term, names: Names, inside: bool = False) -> str:
             return "_" if term.anonymous else names.get(name) or name.partition(" ")[0]
         case Const(value, kind):
             if kind == "symbol":
-                return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+                return symbol_text(str(value))
             return "nil" if value is None else str(value)
         case Record(_, fields):
             return "[" + ", ".join(_term(part, names) for part in fields) + "]"

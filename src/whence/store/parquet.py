@@ -210,11 +210,32 @@ def read(path: Path, wanted: Any) -> Iterator[Any]:
     with pq.ParquetFile(path) as file:
         names = [name for name in wanted.names if name in file.schema_arrow.names]
         for batch in file.iter_batches(batch_size=GROUP_ROWS, columns=names):
-            columns = [
-                batch.column(field.name).cast(field.type) if field.name in names else pa.nulls(len(batch), field.type)
-                for field in wanted
-            ]
-            yield pa.record_batch(columns, schema=wanted)
+            yield _as_wanted(batch, wanted)
+
+
+def matching(path: str, wanted: Any, condition: Any) -> Iterator[Any]:
+    """Like `read`, of the rows for which a condition on columns holds; what cannot have such rows is not read."""
+    import pyarrow.dataset as ds
+
+    file = ds.dataset(path, format="parquet")
+    names = [name for name in wanted.names if name in file.schema.names]
+    for batch in file.to_batches(columns=names, filter=condition):
+        if batch.num_rows:
+            yield _as_wanted(batch, wanted)
+
+
+def _as_wanted(batch: Any, wanted: Any) -> Any:
+    names = batch.schema.names
+    columns = [
+        batch.column(field.name).cast(field.type) if field.name in names else pa.nulls(len(batch), field.type)
+        for field in wanted
+    ]
+    return pa.record_batch(columns, schema=wanted)
+
+
+def together(table: Any, batches: Iterable[Any]) -> Any:
+    """A table with more rows."""
+    return pa.concat_tables([table, pa.Table.from_batches(batches, table.schema)])
 
 
 def without(batch: Any, deleted: Any, schema: Schema) -> Any:
