@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whence.lang.program import Relation
+from whence.plan import View
 
 from .kernel.layout import ITERATION, NOW
 from .revised import Log
@@ -51,7 +52,8 @@ def changed(revision: LocalRevision) -> dict[str, Changed]:
     """By relation, what a revision that is about to be committed changes."""
     stored = revision.tables.stored
     found = {name: _logged(log, stored[name]) for name, log in revision.logs.items()}
-    found |= {name: _recomputed(old, stored[name]) for name, old in revision.replaced.items()}
+    for name, old in revision.replaced.items():
+        found[name] = _recomputed(old, stored[name], revision.differences[name, View.LOST])
     return {name: changes for name, changes in found.items() if len(changes)}
 
 
@@ -60,17 +62,19 @@ def _logged(log: Log, stored: Stored) -> Changed:
     return _between(stored, log.rows, was, log.stamps & ITERATION, log.counts, stored.table.rows)
 
 
-def _recomputed(old: Stored, new: Stored) -> Changed:
-    """The new table has all rows that the old one had, dead if they are no longer there."""
+def _recomputed(old: Stored, new: Stored, went: Rows) -> Changed:
+    """`went` are the tuples that the new table does not have any more."""
     table = new.table
-    found = old.table.locate(table.rows.reshape(-1), len(table))
+    rows = np.flatnonzero(table.stamps & NOW)
+    found = old.table.locate(np.ascontiguousarray(table.rows[rows]).reshape(-1), len(rows))
     there = found >= 0
     if old.table.stamped:
         there[there] = (old.table.stamps[found[there]] & NOW) != 0
     places = np.where(there, found, 0)
-    none = np.zeros(len(table), np.int64)
+    none = np.zeros(len(rows), np.int64)
     iterations, counts = (old.iterations[places], old.table.counts[places]) if len(old.table) else (none, none)
-    return _between(new, np.arange(len(table)), there, iterations, counts, table.rows)
+    changed = _between(new, rows, there, iterations, counts, table.rows)
+    return replace(changed, gone=np.concatenate([changed.gone, went]))
 
 
 def _between(stored: Stored, rows: Any, was: Flags, iterations: Any, counts: Any, tuples: Rows) -> Changed:
