@@ -20,9 +20,8 @@ from whence.engines.local.tables import LocalTables
 from whence.lang.program import Aggregate, Rule, Type, Var
 from whence.plan.steps import Bind, Filter, Project, Unpack
 
-from .batches import ARROW, Typed, arrays_of, rows_of, without_rules
+from .batches import ARROW, NUMBER, Typed, arrays_of, rows_of, without_rules
 
-NUMBER: Typed = ("number", "number")
 Computed = Bind | Filter | Unpack
 Task = Callable[[Iterator[pyarrow.RecordBatch]], Iterator[pyarrow.RecordBatch]]
 

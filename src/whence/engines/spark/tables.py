@@ -44,20 +44,20 @@ class Sizes:
     known: dict[tuple[str, tuple[int, ...]], float] = field(default_factory=dict)
 
     def size(self, relation: str, view: View) -> float:
-        return self.tables.view(relation, view).rows
+        return self.tables.rows_of_view(relation, view)
 
     def distinct(self, relation: str, columns: tuple[int, ...]) -> float:
-        viewed = self.tables.view(relation, View.ALL)
+        rows = self.tables.rows_of_view(relation, View.ALL)
         arity = self.tables.program.relations[relation].arity
-        if len(columns) == arity or not viewed.rows:
-            return viewed.rows
+        if len(columns) == arity or not rows:
+            return rows
         if self.tables.is_growing(relation):
-            return float(viewed.rows ** (len(columns) / arity))
+            return float(rows ** (len(columns) / arity))
         key = (relation, columns)
         if key not in self.known:
             counted = F.approx_count_distinct(F.struct(*(f"c{column}" for column in columns)))
             with told():
-                self.known[key] = float(viewed.frame.agg(counted).first()[0])  # type: ignore[index]
+                self.known[key] = float(self.tables.frame(relation).frame.agg(counted).first()[0])  # type: ignore[index]
         return max(1.0, self.known[key])
 
 
@@ -238,7 +238,9 @@ class SparkTables:
         storage = StorageLevel.MEMORY_AND_DISK if is_local(self.spark) else StorageLevel.MEMORY_AND_DISK_2
         with told():
             partitions = self.partitions_for(total)
-            self._exchange = Exchange(stratum, self.program, self.spark, given, storage, partitions)
+            self._exchange = Exchange(
+                stratum, self.program, self.spark, given, storage, partitions, self.options.tail_rows
+            )
 
     def derive(self, version: RuleVersion) -> None:
         if self._exchange is None:
@@ -288,6 +290,11 @@ class SparkTables:
         if self._exchange is not None and name in self._exchange.relations:
             return self._exchange.view(name, view)
         return self.frame(name)
+
+    def rows_of_view(self, name: str, view: View) -> int:
+        if self._exchange is not None and name in self._exchange.relations:
+            return self._exchange.rows(name, view)
+        return self.rows(name)
 
     def is_growing(self, name: str) -> bool:
         return self._exchange is not None and name in self._exchange.relations
