@@ -5,6 +5,9 @@ lineage is cut and it stays where it is. A derived tuple moves once, to where it
 the chunks tells whether it is new. Chunks are merged until each is twice as large as the next, so there are few of
 them, and each tuple is rewritten a logarithmic number of times. Iterations that add little go through a *tail* in the
 driver's process instead, and become a chunk together.
+
+Where two sides move to be joined, a value that many tuples have would make one task do most of the work. Such an
+iteration is planned adaptively: Spark looks at what has moved and splits the large parts.
 """
 
 from __future__ import annotations
@@ -25,9 +28,11 @@ from whence.lang.program import Program, Stratum
 from whence.plan.steps import RuleVersion, View
 
 from .batches import NUMBER, typed, without_rules
+from .cluster import engine_session
 from .columns import ANNOTATION, COUNT, ITERATION, carried_names, carried_schema
 from .joining import STAMP, UNIT, Joining, Viewed
 from .tail import Tail
+from .transfer import in_session
 
 ROWS_A_PARTITION = 2_000_000
 DELTAS_A_TAIL = 4  # of the largest that pass through the driver, before they become a chunk
@@ -47,6 +52,7 @@ class Chunked:
     chunks: list[Viewed] = field(default_factory=list)
     new: Viewed | None = None
     derived: list[DataFrame] = field(default_factory=list)
+    both_move: bool = False  # in what was derived, something was joined with neither side sent to every task
 
     @property
     def rows(self) -> int:
@@ -74,9 +80,9 @@ class Exchange:
         self.program = program
         self.spark = spark
         self.storage = storage
-        self.partitions = partitions
         self.tail_rows = tail_rows
-        spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
+        self.adaptive = engine_session(spark, adaptive=True)
+        self.partition(partitions)
         tables = LocalTables(without_rules(program.types))
         self.relations = {}
         for name, viewed in given.items():
@@ -85,6 +91,11 @@ class Exchange:
             chunked = self.relations[name] = Chunked(name, carried_names(relation.arity) or [UNIT], tail)
             if viewed.rows:
                 chunked.chunks.append(self.kept(self.arranged(chunked, self.with_unit(name, viewed.frame))))
+
+    def partition(self, partitions: int) -> None:
+        self.partitions = partitions
+        for session in (self.spark, self.adaptive):
+            session.conf.set("spark.sql.shuffle.partitions", str(partitions))
 
     def schema(self, name: str) -> StructType:
         if self.program.relations[name].arity:
@@ -117,7 +128,9 @@ class Exchange:
     # The iterations
 
     def derive(self, version: RuleVersion, joining: Joining) -> None:
-        self.relations[version.rule.head.relation].derived.append(joining.derivations(version))
+        chunked = self.relations[version.rule.head.relation]
+        chunked.derived.append(joining.derivations(version))
+        chunked.both_move |= joining.both_move
 
     def advance(self) -> int:
         """What was derived and is not there yet becomes new. Returns how many tuples are."""
@@ -126,7 +139,7 @@ class Exchange:
             found = dict(zip((c.name for c in derived), threads.map(self.found, derived), strict=True))
         new = 0
         for name, chunked in self.relations.items():
-            chunked.derived = []
+            chunked.derived, chunked.both_move = [], False
             self.merge(chunked)  # of what is old now; nothing refers to these chunks any more
             self.renew(chunked, found.get(name))
             new += chunked.new.rows if chunked.new else 0
@@ -143,9 +156,11 @@ class Exchange:
             if few.num_rows <= self.tail_rows:
                 return few
         self.end_tail(chunked)
-        found = self.kept(self.fresh(chunked, f"SORT BY {', '.join(chunked.keys)}"))
+        fresh = self.fresh(chunked, f"SORT BY {', '.join(chunked.keys)}")
+        found = self.kept(in_session(fresh, self.adaptive) if chunked.both_move else fresh)
         if found.rows > self.tail_rows:
-            return found
+            # Spark does not know of what it planned adaptively how it is spread.
+            return self.merged(chunked, [found]) if chunked.both_move else found
         few = found.frame.toArrow()
         release(found.frame)
         return few
@@ -194,16 +209,17 @@ class Exchange:
 
     def spread(self, rows: int) -> None:
         """More partitions, for all relations alike, so that their chunks still fit what is derived."""
-        while rows > self.partitions * ROWS_A_PARTITION:
-            self.partitions *= 2
-        self.spark.conf.set("spark.sql.shuffle.partitions", str(self.partitions))
+        partitions = self.partitions
+        while rows > partitions * ROWS_A_PARTITION:
+            partitions *= 2
+        self.partition(partitions)
         for chunked in self.relations.values():
             new = [chunk for chunk in chunked.chunks if chunk is chunked.new]
             old = [chunk for chunk in chunked.chunks if chunk is not chunked.new]
             chunked.chunks = [*([self.merged(chunked, old)] if old else []), *new]
 
     def merged(self, chunked: Chunked, chunks: list[Viewed]) -> Viewed:
-        merged = self.kept(self.arranged(chunked, _union(chunks).frame))
+        merged = self.kept(in_session(self.arranged(chunked, _union(chunks).frame), self.spark))
         for chunk in chunks:
             release(chunk.frame)
         return merged

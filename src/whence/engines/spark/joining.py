@@ -82,6 +82,7 @@ class Joining:
         self.statistics = statistics
         self.view = view
         self.broadcast_rows = broadcast_rows
+        self.both_move = False  # whether something was joined of which neither side can be sent to every task
 
     def derivations(self, version: RuleVersion) -> DataFrame:
         """A row for each derivation: the columns of the head, carried (`unit` if it has none), and the stamp."""
@@ -216,6 +217,8 @@ class Derivation:
             right = F.broadcast(right)
         elif left_rows <= limit:
             left = F.broadcast(left)
+        else:
+            self.joining.both_move = True
         return left.join(right, on) if on else left.crossJoin(right)
 
     def absent(self, bindings: Bindings, relation: str, view: View, keys: Keys) -> Bindings:
@@ -225,6 +228,8 @@ class Derivation:
         frame = frame.selectExpr(*columns) if on else frame.selectExpr("1 AS some").limit(1)
         if viewed.rows <= self.joining.broadcast_rows:
             frame = F.broadcast(frame)
+        else:
+            self.joining.both_move = True
         left = self.frame(bindings)
         return replace(bindings, frame=left.join(frame, list(on) or F.lit(True), "left_anti"))
 

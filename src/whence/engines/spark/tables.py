@@ -23,7 +23,7 @@ from whence.plan import RuleVersion, View, first_versions, planned
 from whence.tables import Progress
 
 from .batches import arrays_of, rows_of, typed
-from .cluster import Cluster
+from .cluster import Cluster, engine_session
 from .columns import COUNT, ITERATION, carried_names, carried_schema, natural
 from .decomposed import decomposed, recursive_rules
 from .exchanged import Exchange
@@ -86,14 +86,9 @@ class SparkTables:
 
     @property
     def spark(self) -> SparkSession:
-        """A session of our own, so that what we set does not touch the user's."""
         if self._engine_session is None:
-            session = self._cluster.session().newSession()
-            session.conf.set("spark.sql.adaptive.enabled", "false")
-            session.conf.set("spark.sql.ansi.enabled", "false")
-            session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
-            session.conf.set("spark.sql.shuffle.partitions", str(self.partitions_for(0)))
-            self._engine_session = session
+            self._engine_session = engine_session(self._cluster.session())
+            self._engine_session.conf.set("spark.sql.shuffle.partitions", str(self.partitions_for(0)))
         return self._engine_session
 
     counts = True
