@@ -100,3 +100,26 @@ def test_random_programs(program: Program, place: Place, spark: SparkSession) ->
 @given(program=programs())
 def test_many_random_programs(program: Program, place: Place, spark: SparkSession) -> None:
     check_random(program, place, spark)
+
+
+WARNING = """
+.decl word(w: symbol, n: number)
+word("one", 9). word("three", 1). word("(", 0).
+.decl part(w: symbol, p: symbol)
+part(w, substr(w, n, 2)) :- word(w, n).
+part(w, p) :- part(w, p), word(w, n), !match(w, p).
+"""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_functors_warn_of_is_heard(place: Place, spark: SparkSession) -> None:
+    def heard_from(**where: Any) -> set[str]:
+        heard: set[str] = set()
+        with whence.open(text=WARNING, warn=lambda message: heard.add(str(message)), **where) as session:
+            session.run()
+        return heard
+
+    wanted = heard_from()
+    assert any("substr" in message for message in wanted)
+    assert any("no regular expression" in message for message in wanted)
+    assert heard_from(engine="spark", spark=spark, options=Options(placement=place)) == wanted

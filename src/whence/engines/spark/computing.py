@@ -21,6 +21,7 @@ from whence.lang.program import Aggregate, Rule, Type, Var
 from whence.plan.steps import Bind, Filter, Project, Unpack
 
 from .batches import ARROW, NUMBER, Typed, arrays_of, rows_of, without_rules
+from .hearing import Warn
 
 Computed = Bind | Filter | Unpack
 Task = Callable[[Iterator[pyarrow.RecordBatch]], Iterator[pyarrow.RecordBatch]]
@@ -32,6 +33,7 @@ def computing(
     wanted: Sequence[tuple[Var, Typed]],
     types: Mapping[str, Type],
     rule: Rule,
+    warn: Warn,
 ) -> Task:
     """Rows of the `given` variables and a stamp to rows of the `wanted` ones and that stamp, after the steps."""
     stamp = Var("i ", "number")
@@ -42,7 +44,7 @@ def computing(
     schema = _schema(typed_after)
 
     def compute(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        tables = LocalTables(without_rules(types))
+        tables = LocalTables(without_rules(types), warn=warn)
         execution = Execution(primitives([*steps, project]), tables, before, counted=False)
         for batch in batches:
             rows = rows_of(tables, typed_before, batch.columns, batch.num_rows)

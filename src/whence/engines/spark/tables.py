@@ -28,6 +28,7 @@ from .columns import COUNT, ITERATION, carried_names, carried_schema, natural
 from .decomposed import decomposed, recursive_rules
 from .exchanged import Exchange
 from .failures import told
+from .hearing import Hearing
 from .joining import STAMP, Joining, Viewed
 from .options import Options
 from .placement import Placement, place, reads
@@ -76,6 +77,7 @@ class SparkTables:
         self.placements: dict[tuple[str, ...], Placement] = {}
         self._cluster = cluster
         self._engine_session: SparkSession | None = None
+        self._hearing: Hearing | None = None
         self._given: dict[str, list[Viewed]] = {}  # input that was read by Spark, carried, not annotated
         self._frames: dict[str, Viewed] = {}  # relations that live on Spark, carried and annotated
         self._copies: dict[str, Viewed] = {}  # on Spark, of relations that live here
@@ -90,6 +92,12 @@ class SparkTables:
             self._engine_session = engine_session(self._cluster.session())
             self._engine_session.conf.set("spark.sql.shuffle.partitions", str(self.partitions_for(0)))
         return self._engine_session
+
+    @property
+    def hearing(self) -> Hearing:
+        if self._hearing is None:
+            self._hearing = Hearing(self.spark, self.local.warn)
+        return self._hearing
 
     counts = True
 
@@ -210,7 +218,9 @@ class SparkTables:
                 {name: self._carried_table(name) for name in placement.decomposition.broadcast},
                 self.spark,
                 max(self.partitions_for(total), TASKS_A_CORE * self.cores),
+                self.hearing.in_tasks,
             )
+        self.hearing.tell()
         self._frames |= found
         for iteration in range(1, iterations + 1):  # told when all is done
             last = iteration == iterations
@@ -247,7 +257,9 @@ class SparkTables:
         if self._exchange is None:
             return self.local.advance()
         with told():
-            return self._exchange.advance()
+            new = self._exchange.advance()
+        self.hearing.tell()
+        return new
 
     def end(self) -> None:
         if self._exchange is None:
@@ -257,7 +269,9 @@ class SparkTables:
         self._exchange = None
 
     def _joining(self) -> Joining:
-        return Joining(self.program, self.spark, self._sizes, self.view, self.options.broadcast_rows)
+        return Joining(
+            self.program, self.spark, self._sizes, self.view, self.options.broadcast_rows, self.hearing.in_tasks
+        )
 
     def _empty(self, name: str) -> Viewed:
         return Viewed(self.spark.createDataFrame([], carried_schema(self.program.relations[name])), 0)
