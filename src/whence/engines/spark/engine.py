@@ -21,6 +21,7 @@ from whence.tables import Progress
 from . import sinks, sources
 from .cluster import Cluster
 from .failures import told
+from .folders import staging
 from .options import Options
 from .paths import URI, is_pattern
 from .tables import SparkTables
@@ -97,19 +98,23 @@ class SparkEngine:
         self.tables.local.tick = tick
 
     def write_outputs(self, folder: Path) -> None:
-        """What Spark writes first; then what is written here, all of it or nothing."""
-        here = []
+        """Files and folders take their places when all outputs are written; what is printed comes last."""
+        on_spark, here = [], []
         for directive in self.program.directives:
             if directive.kind == "output" and not self._is_written_here(directive):
-                relation = self.program.relations[directive.relation]
-                frame = self.tables.frame(relation.name).frame
-                sinks.write_output(directive, relation, self.program, frame, folder)
+                on_spark.append(directive)
             elif directive.kind == "output":
                 here.append(directive)
                 self.tables.here(directive.relation)
             elif directive.kind == "printsize":
                 here.append(directive)
-        write_here(here, folder, self.tables.local, self.tables.rows)
+        on_spark.sort(key=sinks.staged_first)
+        with staging() as staged:
+            for directive in on_spark:
+                relation = self.program.relations[directive.relation]
+                frame = self.tables.frame(relation.name).frame
+                sinks.write_output(directive, relation, self.program, frame, folder, staged)
+            write_here(here, folder, self.tables.local, self.tables.rows)
 
     def _is_written_here(self, directive: Directive) -> bool:
         return is_text(directive) and (

@@ -39,6 +39,7 @@ from whence.plan.steps import (
 from .batches import Typed
 from .columns import CARRIED, ITERATION, carried_names
 from .computing import Computed, computing, folding
+from .hearing import Warn
 
 UNIT = "unit"  # the column of a relation that has none
 STAMP = "stamp"  # the iteration of the new tuple that a derivation uses; 0 if there is none
@@ -67,7 +68,8 @@ class Bindings:
 
 
 class Joining:
-    """Turns versions of a program's rules into frames. `broadcast_rows` is the most that is sent to every task."""
+    """Turns versions of a program's rules into frames. `broadcast_rows` is the most that is sent to every task; tasks
+    call `warn`."""
 
     def __init__(
         self,
@@ -76,12 +78,15 @@ class Joining:
         statistics: Statistics,
         view: Callable[[str, View], Viewed],
         broadcast_rows: int,
+        warn: Warn,
     ) -> None:
         self.program = program
         self.spark = spark
         self.statistics = statistics
         self.view = view
         self.broadcast_rows = broadcast_rows
+        self.warn = warn
+        self.both_move = False  # whether something was joined of which neither side can be sent to every task
 
     def derivations(self, version: RuleVersion) -> DataFrame:
         """A row for each derivation: the columns of the head, carried (`unit` if it has none), and the stamp."""
@@ -216,6 +221,8 @@ class Derivation:
             right = F.broadcast(right)
         elif left_rows <= limit:
             left = F.broadcast(left)
+        else:
+            self.joining.both_move = True
         return left.join(right, on) if on else left.crossJoin(right)
 
     def absent(self, bindings: Bindings, relation: str, view: View, keys: Keys) -> Bindings:
@@ -225,6 +232,8 @@ class Derivation:
         frame = frame.selectExpr(*columns) if on else frame.selectExpr("1 AS some").limit(1)
         if viewed.rows <= self.joining.broadcast_rows:
             frame = F.broadcast(frame)
+        else:
+            self.joining.both_move = True
         left = self.frame(bindings)
         return replace(bindings, frame=left.join(frame, list(on) or F.lit(True), "left_anti"))
 
@@ -279,6 +288,7 @@ class Derivation:
             list(zip(wanted, self.typed(wanted), strict=True)),
             self.types,
             self.rule,
+            self.joining.warn,
         )
         schema = StructType([*fields, StructField(STAMP, LongType())])
         return Bindings(frame.mapInArrow(task, schema), names, bindings.rows)

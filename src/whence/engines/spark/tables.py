@@ -23,11 +23,12 @@ from whence.plan import RuleVersion, View, first_versions, planned
 from whence.tables import Progress
 
 from .batches import arrays_of, rows_of, typed
-from .cluster import Cluster
+from .cluster import Cluster, engine_session
 from .columns import COUNT, ITERATION, carried_names, carried_schema, natural
 from .decomposed import decomposed, recursive_rules
 from .exchanged import Exchange
 from .failures import told
+from .hearing import Hearing
 from .joining import STAMP, Joining, Viewed
 from .options import Options
 from .placement import Placement, place, reads
@@ -44,20 +45,20 @@ class Sizes:
     known: dict[tuple[str, tuple[int, ...]], float] = field(default_factory=dict)
 
     def size(self, relation: str, view: View) -> float:
-        return self.tables.view(relation, view).rows
+        return self.tables.rows_of_view(relation, view)
 
     def distinct(self, relation: str, columns: tuple[int, ...]) -> float:
-        viewed = self.tables.view(relation, View.ALL)
+        rows = self.tables.rows_of_view(relation, View.ALL)
         arity = self.tables.program.relations[relation].arity
-        if len(columns) == arity or not viewed.rows:
-            return viewed.rows
+        if len(columns) == arity or not rows:
+            return rows
         if self.tables.is_growing(relation):
-            return float(viewed.rows ** (len(columns) / arity))
+            return float(rows ** (len(columns) / arity))
         key = (relation, columns)
         if key not in self.known:
             counted = F.approx_count_distinct(F.struct(*(f"c{column}" for column in columns)))
             with told():
-                self.known[key] = float(viewed.frame.agg(counted).first()[0])  # type: ignore[index]
+                self.known[key] = float(self.tables.frame(relation).frame.agg(counted).first()[0])  # type: ignore[index]
         return max(1.0, self.known[key])
 
 
@@ -76,6 +77,7 @@ class SparkTables:
         self.placements: dict[tuple[str, ...], Placement] = {}
         self._cluster = cluster
         self._engine_session: SparkSession | None = None
+        self._hearing: Hearing | None = None
         self._given: dict[str, list[Viewed]] = {}  # input that was read by Spark, carried, not annotated
         self._frames: dict[str, Viewed] = {}  # relations that live on Spark, carried and annotated
         self._copies: dict[str, Viewed] = {}  # on Spark, of relations that live here
@@ -86,15 +88,16 @@ class SparkTables:
 
     @property
     def spark(self) -> SparkSession:
-        """A session of our own, so that what we set does not touch the user's."""
         if self._engine_session is None:
-            session = self._cluster.session().newSession()
-            session.conf.set("spark.sql.adaptive.enabled", "false")
-            session.conf.set("spark.sql.ansi.enabled", "false")
-            session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
-            session.conf.set("spark.sql.shuffle.partitions", str(self.partitions_for(0)))
-            self._engine_session = session
+            self._engine_session = engine_session(self._cluster.session())
+            self._engine_session.conf.set("spark.sql.shuffle.partitions", str(self.partitions_for(0)))
         return self._engine_session
+
+    @property
+    def hearing(self) -> Hearing:
+        if self._hearing is None:
+            self._hearing = Hearing(self.spark, self.local.warn)
+        return self._hearing
 
     counts = True
 
@@ -215,7 +218,9 @@ class SparkTables:
                 {name: self._carried_table(name) for name in placement.decomposition.broadcast},
                 self.spark,
                 max(self.partitions_for(total), TASKS_A_CORE * self.cores),
+                self.hearing.in_tasks,
             )
+        self.hearing.tell()
         self._frames |= found
         for iteration in range(1, iterations + 1):  # told when all is done
             last = iteration == iterations
@@ -238,7 +243,9 @@ class SparkTables:
         storage = StorageLevel.MEMORY_AND_DISK if is_local(self.spark) else StorageLevel.MEMORY_AND_DISK_2
         with told():
             partitions = self.partitions_for(total)
-            self._exchange = Exchange(stratum, self.program, self.spark, given, storage, partitions)
+            self._exchange = Exchange(
+                stratum, self.program, self.spark, given, storage, partitions, self.options.tail_rows
+            )
 
     def derive(self, version: RuleVersion) -> None:
         if self._exchange is None:
@@ -250,7 +257,9 @@ class SparkTables:
         if self._exchange is None:
             return self.local.advance()
         with told():
-            return self._exchange.advance()
+            new = self._exchange.advance()
+        self.hearing.tell()
+        return new
 
     def end(self) -> None:
         if self._exchange is None:
@@ -260,7 +269,9 @@ class SparkTables:
         self._exchange = None
 
     def _joining(self) -> Joining:
-        return Joining(self.program, self.spark, self._sizes, self.view, self.options.broadcast_rows)
+        return Joining(
+            self.program, self.spark, self._sizes, self.view, self.options.broadcast_rows, self.hearing.in_tasks
+        )
 
     def _empty(self, name: str) -> Viewed:
         return Viewed(self.spark.createDataFrame([], carried_schema(self.program.relations[name])), 0)
@@ -288,6 +299,11 @@ class SparkTables:
         if self._exchange is not None and name in self._exchange.relations:
             return self._exchange.view(name, view)
         return self.frame(name)
+
+    def rows_of_view(self, name: str, view: View) -> int:
+        if self._exchange is not None and name in self._exchange.relations:
+            return self._exchange.rows(name, view)
+        return self.rows(name)
 
     def is_growing(self, name: str) -> bool:
         return self._exchange is not None and name in self._exchange.relations
