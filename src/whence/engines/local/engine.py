@@ -64,28 +64,7 @@ class LocalEngine:
         return impact
 
     def _revise(self, inputs: dict[str, Input], policy: Policy, progress: Progress | None) -> Impact:
-        started = perf_counter()
-        revision = LocalRevision(self.tables, inputs)
-        try:
-            strata = self.controller.revise(revision, policy, progress)
-            came, went = self._differences(revision, View.GAINED), self._differences(revision, View.LOST)
-        except BaseException:
-            revision.abandon()
-            raise
-        revision.commit()
-        used = {report.strategy for report in strata}
-        strategy = used.pop() if len(used) == 1 else "mixed" if used else "update"
-        if revision.dense and strategy == "update":
-            strategy = "dense"
-        return Impact(0, strategy, perf_counter() - started, strata, came, went)
-
-    def _differences(self, revision: LocalRevision, view: View) -> dict[str, EncodedTuples]:
-        found = {name: revision.rows_of(name, view) for name in self.program.relations}
-        return {
-            name: EncodedTuples(self.tables.values, self.program.relations[name].columns, rows.copy())
-            for name, rows in found.items()
-            if len(rows)
-        }
+        return revised(LocalRevision(self.tables, inputs), self.controller, policy, progress)
 
     def drop_derived(self) -> None:
         self.tables.drop_derived()
@@ -101,3 +80,30 @@ class LocalEngine:
 
     def close(self) -> None:
         """Nothing is held but memory."""
+
+
+def revised(revision: LocalRevision, controller: Controller, policy: Policy, progress: Progress | None) -> Impact:
+    """Makes a revision the current epoch, or leaves the one before as it was."""
+    started = perf_counter()
+    try:
+        strata = controller.revise(revision, policy, progress)
+        came, went = _differences(revision, View.GAINED), _differences(revision, View.LOST)
+    except BaseException:
+        revision.abandon()
+        raise
+    revision.commit()
+    used = {report.strategy for report in strata}
+    strategy = used.pop() if len(used) == 1 else "mixed" if used else "update"
+    if revision.dense and strategy == "update":
+        strategy = "dense"
+    return Impact(0, strategy, perf_counter() - started, strata, came, went)
+
+
+def _differences(revision: LocalRevision, view: View) -> dict[str, EncodedTuples]:
+    tables = revision.tables
+    found = {name: revision.rows_of(name, view) for name in tables.program.relations}
+    return {
+        name: EncodedTuples(tables.values, tables.program.relations[name].columns, rows.copy())
+        for name, rows in found.items()
+        if len(rows)
+    }

@@ -84,6 +84,10 @@ class LocalRevision:
         delta = self.tables.deltas.get((relation, view))
         return 0 if delta is None else len(delta.table)
 
+    def stored(self, name: str) -> Stored:
+        """Where the rows are that are revised."""
+        return self.tables.stored[name]
+
     # A stratum
 
     def begin(self, stratum: Stratum) -> None:
@@ -110,7 +114,7 @@ class LocalRevision:
 
     def _stamped(self, name: str) -> Stored:
         """A relation with a stamp for each row."""
-        stored = self.tables.stored[name]
+        stored = self.stored(name)
         if not stored.table.stamped:
             started = perf_counter()
             stored.live = stored.stop = len(stored.table)
@@ -220,7 +224,7 @@ class LocalRevision:
         self._close()
 
     def _restore(self, name: str) -> None:
-        stored = self.tables.stored[name]
+        stored = self.stored(name)
         self.logs.pop(name).undo(stored.table)
         if name in self.tables.vectors:
             self.tables.vectors[name].abandon()
@@ -273,7 +277,7 @@ class LocalRevision:
 
     def commit(self) -> None:
         for name, log in self.logs.items():
-            stored = self.tables.stored[name]
+            stored = self.stored(name)
             rows = log.rows
             stamps = stored.table.stamps[rows]
             there = (stamps & NOW) != 0

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pyspark.sql import DataFrame
 
 from whence.engines.local import loading
+from whence.engines.local.changing import Sources, inputs_of
 from whence.engines.local.directives import read_input as read_here
 from whence.engines.local.directives import write_outputs as write_here
+from whence.engines.local.engine import revised
 from whence.engines.local.forms import filename_of, form_of, is_text
+from whence.engines.local.revision import Input
 from whence.lang.program import Directive, Program
-from whence.maintain import bootstrap
+from whence.maintain import Controller, Impact, Policy, bootstrap
 from whence.store import Writer
 from whence.tables import Progress
 
@@ -24,6 +29,7 @@ from .failures import told
 from .folders import staging
 from .options import Options
 from .paths import URI, is_pattern
+from .revision import SparkRevision, SparkState
 from .tables import SparkTables
 
 SMALL = {"file": 1 << 25, "jsonlines": 1 << 24, "parquet": 1 << 23}  # bytes of a file that is read here, by its form
@@ -43,6 +49,8 @@ class SparkEngine:
         self.options = options
         self.warn = warn
         self.tables = SparkTables(program, cluster, options, warn, announce)
+        self.controller = Controller(program)
+        self._changes: list[dict[str, Input]] = []  # one an update, to be taken back
         self._read_before: set[str] = set()  # relations, whose quarantine is added to
         self.bad_rows: dict[str, int] = {}  # by relation: those that were left out
 
@@ -89,7 +97,27 @@ class SparkEngine:
 
     def run(self, progress: Progress | None) -> None:
         self.tables.settle()
-        bootstrap(self.program, self.tables, progress)
+        self.controller.bootstrapped(bootstrap(self.program, self.tables, progress))
+        self._changes.clear()
+
+    def update(self, insert: Sources, delete: Sources, policy: Policy, progress: Progress | None) -> Impact:
+        """A new epoch; if it fails or is interrupted, the one before is the current one."""
+        inputs, ignored = inputs_of(insert, delete, self.tables.local, policy.lenient, SparkState(self.tables))
+        impact = self._revise(inputs, policy, progress)
+        self._changes.append(inputs)
+        return replace(impact, ignored=ignored)
+
+    def undo(self, policy: Policy, progress: Progress | None) -> Impact:
+        inputs = {name: Input(given.deleted, given.inserted) for name, given in self._changes[-1].items()}
+        for name, given in inputs.items():  # what was touched then may be in the base by now
+            SparkState(self.tables).holding(name, np.concatenate([given.inserted, given.deleted]))
+        impact = self._revise(inputs, policy, progress)
+        self._changes.pop()
+        return impact
+
+    def _revise(self, inputs: dict[str, Input], policy: Policy, progress: Progress | None) -> Impact:
+        revision = SparkRevision(self.tables, inputs)
+        return revised(revision, self.controller, policy, progress)
 
     def drop_derived(self) -> None:
         self.tables.drop_derived()

@@ -245,6 +245,10 @@ class Exchange:
             found[name] = Viewed(viewed.frame.select(*columns), viewed.rows)
         return found
 
+    def checkpoints(self) -> dict[str, list[DataFrame]]:
+        """What the results are made of."""
+        return {name: [chunk.frame for chunk in chunked.chunks] for name, chunked in self.relations.items()}
+
 
 def _union(chunks: list[Viewed]) -> Viewed:
     return Viewed(reduce(DataFrame.unionAll, (chunk.frame for chunk in chunks)), sum(chunk.rows for chunk in chunks))

@@ -4,7 +4,7 @@ side reads it. A stratum is placed when it begins, by the sizes that its input t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -26,10 +26,11 @@ from .batches import arrays_of, rows_of, typed
 from .cluster import Cluster, engine_session
 from .columns import COUNT, ITERATION, carried_names, carried_schema, natural
 from .decomposed import decomposed, recursive_rules
-from .exchanged import Exchange
+from .exchanged import Exchange, release
 from .failures import told
 from .hearing import Hearing
 from .joining import STAMP, Joining, Viewed
+from .layers import Layer
 from .options import Options
 from .placement import Placement, place, reads
 from .transfer import arrow_schema, blocks, from_spark, in_session, is_local, to_spark
@@ -84,7 +85,11 @@ class SparkTables:
         self._copied: set[str] = set()  # relations that live on Spark and were copied here
         self._exchange: Exchange | None = None
         self._sizes = Sizes(self)
-        self._kept: list[DataFrame] = []
+        self._kept: dict[str, DataFrame] = {}  # input that Spark caches
+        self.checkpoints: dict[str, list[DataFrame]] = {}  # that frames of relations are made of
+        self.layers: dict[str, Layer] = {}  # of relations on Spark that have been revised
+        self.stays = False  # what is on Spark is not brought here
+        self.revised: Callable[[str], Viewed | None] = unrevised  # relations that live here and are being changed
 
     @property
     def spark(self) -> SparkSession:
@@ -124,7 +129,7 @@ class SparkTables:
             for frame in frames[1:]:
                 together = together.unionAll(frame)
             annotation = (F.lit(0).alias(ITERATION), F.lit(1).cast("bigint").alias(COUNT))
-            self._frames[name] = self._persisted(together.distinct().select("*", *annotation))
+            self._frames[name] = self._persisted(name, together.distinct().select("*", *annotation))
         self._given.clear()
 
     def _insert(self, name: str, viewed: Viewed) -> None:
@@ -146,6 +151,7 @@ class SparkTables:
             if rows:
                 self._given.setdefault(name, []).append(Viewed(given, rows))
         self._frames.clear()
+        self.layers.clear()
         self.local.drop_derived()
         for name in self._copied:  # a copy is not input
             self.local.forget(name)
@@ -157,7 +163,10 @@ class SparkTables:
 
     def rows(self, name: str) -> int:
         """How many tuples a relation has so far."""
-        return self._frames[name].rows if name in self._frames else self.local.rows(name)
+        if name in self._frames:
+            return self._frames[name].rows
+        revised = self.revised(name)
+        return self.local.rows(name) if revised is None else revised.rows
 
     def lives_here(self, name: str) -> bool:
         return name not in self._frames
@@ -173,6 +182,9 @@ class SparkTables:
         """A relation on Spark, carried and annotated."""
         if name in self._frames:
             return self._frames[name]
+        revised = self.revised(name)
+        if revised is not None:
+            return revised
         rows = self.local.rows(name)
         known = self._copies.get(name)
         if known is None or known.rows != rows:
@@ -181,17 +193,100 @@ class SparkTables:
                 known = self._copies[name] = Viewed(frame, rows)
         return known
 
-    def _persisted(self, frame: DataFrame) -> Viewed:
+    def _persisted(self, name: str, frame: DataFrame) -> Viewed:
         frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
-        self._kept.append(frame)
+        self._kept[name] = frame
         with told():
             return Viewed(frame, frame.count())
+
+    # Relations that are kept current (see `revision`)
+
+    def is_readable_here(self, name: str) -> bool:
+        return name not in self._frames or name in self._copied
+
+    def copy(self, name: str, viewed: Viewed) -> None:
+        """A relation that lives on Spark, as it is in some epoch, in this process too."""
+        self.local.forget(name)
+        self._insert(name, viewed)
+        self._copied.add(name)
+
+    def move(self, name: str) -> None:
+        """A relation that lives here lives on Spark from now on; what is here is a copy."""
+        self._frames[name] = self.frame(name)
+        self._copied.add(name)
+
+    def layer(self, name: str) -> Layer:
+        """A relation that lives on Spark, ready to be revised."""
+        if name not in self.layers:
+            if name not in self.checkpoints and name not in self._kept:
+                self._frames[name] = self._checkpointed(name)
+            self.layers[name] = Layer(self.program.relations[name], self._frames[name], self.local, self.spark)
+        return self.layers[name]
+
+    def make_bases(self) -> None:
+        """Layers that have become large are made frames."""
+        for name, layer in list(self.layers.items()):
+            if layer.is_heavy(self.options.tail_rows):
+                old, kept = self.checkpoints.get(name, []), self._kept.pop(name, None)
+                self._frames[name] = self._checkpointed(name)
+                del self.layers[name]
+                self.release(old)
+                if kept is not None:
+                    kept.unpersist()
+
+    def _checkpointed(self, name: str) -> Viewed:
+        """The rows of a relation, computed now; what they came from is forgotten."""
+        viewed = self._frames[name]
+        storage = StorageLevel.MEMORY_AND_DISK if is_local(self.spark) else StorageLevel.MEMORY_AND_DISK_2
+        with told():
+            frame = viewed.frame.localCheckpoint(eager=True, storageLevel=storage)
+        self.checkpoints[name] = [frame]
+        return Viewed(frame, viewed.rows)
+
+    def release(self, checkpoints: list[DataFrame]) -> None:
+        for frame in checkpoints:
+            release(frame)
+
+    def become(self, name: str, viewed: Viewed) -> None:
+        """A relation that lives on Spark is this from now on."""
+        self._frames[name] = viewed
+
+    def follows(self, name: str) -> bool:
+        """Whether there is a copy here of a relation that lives on Spark."""
+        return name in self._frames and name in self._copied
+
+    def sent(self, name: str) -> Viewed | None:
+        """Takes away the copy on Spark of a relation that lives here and has changed."""
+        return self._copies.pop(name, None)
+
+    def put_back(self, frames: Mapping[str, Viewed | None], sent: Mapping[str, Viewed]) -> None:
+        """Relations are where they were; those that were here have no frame."""
+        self._exchange = None
+        for name, viewed in frames.items():
+            if viewed is None:
+                del self._frames[name]
+                self.layers.pop(name, None)
+                self._copied.discard(name)
+            else:
+                self._frames[name] = viewed
+        self.resend(sent)
+
+    def resend(self, sent: Mapping[str, Viewed]) -> None:
+        self._copies |= {name: viewed for name, viewed in sent.items() if name not in self._frames}
+
+    def distinct_on_spark(self, relation: str, columns: tuple[int, ...]) -> float:
+        return self._sizes.distinct(relation, columns)
+
+    def forget_statistics(self, relations: Sequence[str]) -> None:
+        self._sizes.known = {key: number for key, number in self._sizes.known.items() if key[0] not in relations}
 
     # Evaluation
 
     def solve(self, stratum: Stratum, progress: Progress) -> bool:
         self._exchange = None
         placement = place(stratum, self.program, self.rows, self.lives_here, self.options)
+        if self.stays and placement.place == "driver":
+            placement = Placement("exchanged", "its relations are on Spark")
         self.placements[stratum.relations] = placement
         progress.placed(placement.place, placement.reason)
         if placement.place != "decomposed":
@@ -266,6 +361,7 @@ class SparkTables:
             self.local.end()
             return
         self._frames |= self._exchange.results()
+        self.checkpoints |= self._exchange.checkpoints()
         self._exchange = None
 
     def _joining(self) -> Joining:
@@ -288,10 +384,13 @@ class SparkTables:
 
     def close(self) -> None:
         """Gives up what Spark keeps for these relations."""
-        for frame in self._kept:
-            with suppress(Exception):  # Spark may have been stopped by others
+        with suppress(Exception):  # Spark may have been stopped by others
+            for frame in self._kept.values():
                 frame.unpersist()
+            for checkpoints in self.checkpoints.values():
+                self.release(checkpoints)
         self._kept.clear()
+        self.checkpoints.clear()
 
     # Statistics, for the planner
 
@@ -373,3 +472,8 @@ class SparkTables:
         """A relation as users see it; nothing is collected."""
         frame = natural(self.program.relations[name], self.frame(name).frame, annotated)
         return in_session(frame, self._cluster.session())  # whose settings are the user's
+
+
+def unrevised(name: str) -> Viewed | None:
+    """Nothing is being changed."""
+    return None
