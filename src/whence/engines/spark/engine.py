@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pyspark.sql import DataFrame
 
 from whence.engines.local import loading
@@ -18,10 +17,11 @@ from whence.engines.local.directives import write_outputs as write_here
 from whence.engines.local.engine import revised
 from whence.engines.local.forms import filename_of, form_of, is_text
 from whence.engines.local.revision import Input
+from whence.errors import WhenceError
 from whence.lang.program import Directive, Program
 from whence.maintain import Controller, Impact, Policy, bootstrap
 from whence.store import Writer
-from whence.tables import Progress
+from whence.tables import Lost, Progress
 
 from . import sinks, sources
 from .cluster import Cluster
@@ -109,15 +109,17 @@ class SparkEngine:
 
     def undo(self, policy: Policy, progress: Progress | None) -> Impact:
         inputs = {name: Input(given.deleted, given.inserted) for name, given in self._changes[-1].items()}
-        for name, given in inputs.items():  # what was touched then may be in the base by now
-            SparkState(self.tables).holding(name, np.concatenate([given.inserted, given.deleted]))
         impact = self._revise(inputs, policy, progress)
         self._changes.pop()
         return impact
 
     def _revise(self, inputs: dict[str, Input], policy: Policy, progress: Progress | None) -> Impact:
-        revision = SparkRevision(self.tables, inputs)
-        return revised(revision, self.controller, policy, progress)
+        try:
+            return revised(SparkRevision(self.tables, inputs), self.controller, policy, progress)
+        except Lost as lost:
+            raise WhenceError(
+                "executors took part of the state with them: run the session again, or open the state that was saved"
+            ) from lost
 
     def drop_derived(self) -> None:
         self.tables.drop_derived()

@@ -151,9 +151,12 @@ class SparkRevision(LocalRevision):
 
     def begin(self, stratum: Stratum) -> None:
         self._place(stratum)
-        super().begin(stratum)
         if self.on_spark:
-            self.asking.changed()
+            for name in stratum.relations:
+                given = self.inputs.get(name)
+                if given is not None:
+                    self.homes.layer(name).touch(np.concatenate([given.inserted, given.deleted]))
+        super().begin(stratum)
 
     def collect(self, name: str, arity: int, versions: Iterable[RuleVersion]) -> None:
         if self.on_spark:
@@ -167,9 +170,8 @@ class SparkRevision(LocalRevision):
             return
         columns = typed(self.homes.program.relations[sieve.relation])
         revised = self.own[sieve.relation]
-        keys = np.unique(revised.table.rows[revised.missing][:, list(sieve.columns)], axis=0)
-        if not sieve.columns:
-            keys = np.empty((1, 0), np.int64)
+        rows = revised.table.rows[revised.missing][:, list(sieve.columns)]
+        keys = np.unique(rows, axis=0) if sieve.columns else rows[:1]
         self.asking.hold(sieve.name, [columns[column] for column in sieve.columns], keys)
 
     def derive(self, version: RuleVersion, sign: View) -> None:

@@ -85,7 +85,7 @@ class SparkTables:
         self._copied: set[str] = set()  # relations that live on Spark and were copied here
         self._exchange: Exchange | None = None
         self._sizes = Sizes(self)
-        self._kept: dict[str, DataFrame] = {}  # input that Spark caches
+        self._kept: dict[str, list[DataFrame]] = {}  # input that Spark caches
         self.checkpoints: dict[str, list[DataFrame]] = {}  # that frames of relations are made of
         self.layers: dict[str, Layer] = {}  # of relations on Spark that have been revised
         self.stays = False  # what is on Spark is not brought here
@@ -195,7 +195,7 @@ class SparkTables:
 
     def _persisted(self, name: str, frame: DataFrame) -> Viewed:
         frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
-        self._kept[name] = frame
+        self._kept.setdefault(name, []).append(frame)
         with told():
             return Viewed(frame, frame.count())
 
@@ -227,12 +227,12 @@ class SparkTables:
         """Layers that have become large are made frames."""
         for name, layer in list(self.layers.items()):
             if layer.is_heavy(self.options.tail_rows):
-                old, kept = self.checkpoints.get(name, []), self._kept.pop(name, None)
+                old, kept = self.checkpoints.get(name, []), self._kept.pop(name, [])
                 self._frames[name] = self._checkpointed(name)
                 del self.layers[name]
                 self.release(old)
-                if kept is not None:
-                    kept.unpersist()
+                for frame in kept:
+                    frame.unpersist()
 
     def _checkpointed(self, name: str) -> Viewed:
         """The rows of a relation, computed now; what they came from is forgotten."""
@@ -385,8 +385,9 @@ class SparkTables:
     def close(self) -> None:
         """Gives up what Spark keeps for these relations."""
         with suppress(Exception):  # Spark may have been stopped by others
-            for frame in self._kept.values():
-                frame.unpersist()
+            for kept in self._kept.values():
+                for frame in kept:
+                    frame.unpersist()
             for checkpoints in self.checkpoints.values():
                 self.release(checkpoints)
         self._kept.clear()
