@@ -127,6 +127,8 @@ class Asking:
         self.tables.hearing.tell()
         found: dict[str, dict[View, Rows]] = {}
         for name, answer in answers.items():
+            if not answer.num_rows:
+                continue
             columns = [*typed(self.declared[name]), NUMBER]
             rows = rows_of(self.tables.local, columns, answer.columns[:-1], answer.num_rows)
             signs = answer.column(len(columns)).to_numpy()
