@@ -61,7 +61,7 @@ def check(program: Program, seed: int, strategy: str, epochs: int, spark: SparkS
             before = after
 
 
-few = settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 many = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 seeds = st.integers(0, 2**32 - 1)
 
@@ -222,7 +222,6 @@ def test_strata_here_and_on_spark_in_one_epoch(spark: SparkSession) -> None:
         for strategy, insert, delete in [
             ("update", [("e", "a")], [("b", "cc")]),
             ("bootstrap", [("b", "cc")], [("e", "a")]),
-            ("update", [("f", "a")], [("a", "b")]),
         ]:
             for each in (local, session):
                 each.update({"name": insert}, {"name": delete}, strategy=strategy)
