@@ -9,10 +9,11 @@ python -m bench.spark_side local|driver|decomposed|exchanged|loop PROGRAM FOLDER
 from __future__ import annotations
 
 import json
-import resource
+import os
 import sys
 import time
 from pathlib import Path
+from threading import Event, Thread
 
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
@@ -39,6 +40,41 @@ class Iterations:
     @property
     def median(self) -> float:
         return float(np.median(np.diff(self.times))) if len(self.times) > 1 else 0.0
+
+
+class Memory:
+    """The most memory that this process and those it started, Spark's and its workers, have had at once, in bytes.
+
+    What they share is counted for each of them.
+    """
+
+    def __init__(self) -> None:
+        self.peak = 0
+        self._done = Event()
+        self._thread = Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.2):
+            self.peak = max(self.peak, self._now())
+
+    def _now(self) -> int:
+        resident, parents = {}, {}
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            except OSError:  # it has ended
+                continue
+            parents[int(folder.name)], resident[int(folder.name)] = int(fields[1]), int(fields[21])
+        own = {os.getpid()}
+        while more := {child for child, parent in parents.items() if parent in own} - own:
+            own |= more
+        return sum(resident.get(process, 0) for process in own) * os.sysconf("SC_PAGE_SIZE")
+
+    def stop(self) -> int:
+        self._done.set()
+        self._thread.join()
+        return max(self.peak, self._now())
 
 
 def warmed_up() -> SparkSession:
@@ -108,8 +144,9 @@ def by_a_loop(program: str, facts: dict[str, np.ndarray], outputs: list[str]) ->
 def main() -> None:
     way, program, folder, *outputs = sys.argv[1:]
     facts = {path.stem: np.load(path) for path in Path(folder).glob("*.npy")}
+    memory = Memory()
     measured = by_a_loop(program, facts, outputs) if way == "loop" else by_whence(way, program, facts, outputs)
-    measured["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    measured["peak"] = memory.stop()
     print(json.dumps(measured))
 
 

@@ -49,8 +49,8 @@ def model(session: whence.Session) -> Model:
     }
 
 
-def on_spark(spark: SparkSession, place: Place, **program: Any) -> whence.Session:
-    return whence.open(**program, engine="spark", spark=spark, options=Options(placement=place))
+def on_spark(spark: SparkSession, options: Options, **program: Any) -> whence.Session:
+    return whence.open(**program, engine="spark", spark=spark, options=options)
 
 
 @pytest.mark.parametrize(("path", "place"), CASES, ids=lambda part: part if isinstance(part, str) else part.parent.name)
@@ -63,7 +63,7 @@ def test_programs(path: Path, place: Place, spark: SparkSession, tmp_path: Path)
     local = whence.open(path)
     local.read_inputs(facts)
     local.run()
-    with on_spark(spark, place, program=path) as session:
+    with on_spark(spark, Options(placement=place), program=path) as session:
         session.read_inputs(facts)
         session.run()
         assert model(session) == model(local)
@@ -75,7 +75,8 @@ def check_random(program: Program, place: Place, spark: SparkSession) -> None:
     except TooLarge:
         assume(False)
     text = render(program, facts_of=set(program.facts))
-    with on_spark(spark, place, text=text) as session:
+    # What these programs derive is small: some of it goes through the driver's process, some stays on Spark.
+    with on_spark(spark, Options(placement=place, tail_rows=3), text=text) as session:
         session.run()
         for name in program.relations:
             found = {row: (iteration, count) for row, iteration, count in session[name].tuples(annotated=True)}
@@ -99,3 +100,26 @@ def test_random_programs(program: Program, place: Place, spark: SparkSession) ->
 @given(program=programs())
 def test_many_random_programs(program: Program, place: Place, spark: SparkSession) -> None:
     check_random(program, place, spark)
+
+
+WARNING = """
+.decl word(w: symbol, n: number)
+word("one", 9). word("three", 1). word("(", 0).
+.decl part(w: symbol, p: symbol)
+part(w, substr(w, n, 2)) :- word(w, n).
+part(w, p) :- part(w, p), word(w, n), !match(w, p).
+"""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_functors_warn_of_is_heard(place: Place, spark: SparkSession) -> None:
+    def heard_from(**where: Any) -> set[str]:
+        heard: set[str] = set()
+        with whence.open(text=WARNING, warn=lambda message: heard.add(str(message)), **where) as session:
+            session.run()
+        return heard
+
+    wanted = heard_from()
+    assert any("substr" in message for message in wanted)
+    assert any("no regular expression" in message for message in wanted)
+    assert heard_from(engine="spark", spark=spark, options=Options(placement=place)) == wanted

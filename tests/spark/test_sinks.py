@@ -14,6 +14,7 @@ from whence.engines.local import directives
 from whence.engines.local.tables import LocalTables
 from whence.engines.spark import transfer
 from whence.engines.spark.columns import carried_schema
+from whence.engines.spark.folders import staging
 from whence.engines.spark.sinks import write_output
 from whence.engines.spark.sources import read_input
 from whence.errors import WhenceError
@@ -67,7 +68,8 @@ def directive(program: Program, kind: Any, relation: str, **parameters: str) -> 
 
 def write(program: Program, relation: str, folder: Path, spark: SparkSession, **parameters: str) -> None:
     given = directive(program, "output", relation, **parameters)
-    write_output(given, program.relations[relation], program, carried(program, relation, spark), folder)
+    with staging() as staged:
+        write_output(given, program.relations[relation], program, carried(program, relation, spark), folder, staged)
 
 
 def read(program: Program, relation: str, folder: Path, spark: SparkSession, **parameters: str) -> list[Any]:
@@ -101,7 +103,8 @@ def test_text_is_what_the_local_engine_writes(
     write_here(program, here)
     for output in program.directives_of("output"):
         relation = program.relations[output.relation]
-        write_output(output, relation, program, carried(program, relation.name, spark), there)
+        with staging() as staged:
+            write_output(output, relation, program, carried(program, relation.name, spark), there, staged)
     files = sorted(path.relative_to(here) for path in here.rglob("*") if path.is_file())
     assert files == sorted(path.relative_to(there) for path in there.rglob("*") if path.is_file())
     for file in files:
@@ -111,7 +114,8 @@ def test_text_is_what_the_local_engine_writes(
     expected = capfd.readouterr().out
     for output in program.directives_of("output"):
         relation = program.relations[output.relation]
-        write_output(output, relation, program, carried(program, relation.name, spark), "-")
+        with staging() as staged:
+            write_output(output, relation, program, carried(program, relation.name, spark), "-", staged)
     assert capfd.readouterr().out == expected
 
 
@@ -121,7 +125,8 @@ def test_many_tuples_go_by_way_of_the_disk(
     monkeypatch.setattr(transfer, "AT_ONCE", 1000)
     program = compile_text(".decl r(x: number, y: symbol)\n.output r")
     frame = spark.range(0, 50_000, 1, 4).selectExpr("7 * id % 50000 AS c0", "concat('s', id % 10) AS c1")
-    write_output(program.directives[0], program.relations["r"], program, frame, tmp_path)
+    with staging() as staged:
+        write_output(program.directives[0], program.relations["r"], program, frame, tmp_path, staged)
     lines = (tmp_path / "r.csv").read_text().splitlines()
     assert [int(line.split("\t")[0]) for line in lines] == list(range(50_000))
 
@@ -202,11 +207,33 @@ def test_what_cannot_be_written_is_one_sentence(spark: SparkSession, tmp_path: P
         assert "Traceback" not in str(caught.value)
 
 
-def test_a_failed_write_leaves_the_old_one(spark: SparkSession, tmp_path: Path) -> None:
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def write_together(
+    program: Program, spark: SparkSession, folder: Path, frames: dict[str, DataFrame], last: str
+) -> None:
+    with staging() as staged:
+        for name, frame in frames.items():
+            given = directive(program, "output", name, **({} if name == "holds" else {"IO": "parquet"}))
+            write_output(given, program.relations[name], program, frame, folder, staged)
+        if last:
+            staged.folder(spark, f"file:{folder}/{last}")
+
+
+def test_a_failed_write_leaves_all_old_ones(spark: SparkSession, tmp_path: Path) -> None:
     program = compile_text(DECLARED)
-    write(program, "none", tmp_path, spark, IO="parquet")
+    frames = {name: carried(program, name, spark) for name in ("r", "holds", "none")}
+    write_together(program, spark, tmp_path, frames, "")
+    before = contents(tmp_path)
+    fewer = {name: frame.limit(0) for name, frame in frames.items()}
     broken = spark.range(3).selectExpr("assert_true(id < 1) IS NULL AS bad", "id AS c0").where("bad").select("c0")
-    given = directive(program, "output", "none", IO="parquet")
     with pytest.raises(WhenceError, match="none cannot be written there: "):
-        write_output(given, program.relations["none"], program, broken, tmp_path)
-    assert read(program, "none", tmp_path, spark, IO="parquet") == []
+        write_together(program, spark, tmp_path, fewer | {"none": broken}, "")
+    assert contents(tmp_path) == before
+    with pytest.raises(WhenceError, match="the results cannot be moved there"):  # when others have been
+        write_together(program, spark, tmp_path, fewer, "never written")
+    assert contents(tmp_path) == before
+    write_together(program, spark, tmp_path, fewer, "")
+    assert not read(program, "r", tmp_path, spark, IO="parquet")

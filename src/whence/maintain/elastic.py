@@ -21,7 +21,7 @@ from whence.maintain.bootstrap import evaluate, limits_of
 from whence.maintain.impact import StratumReport
 from whence.maintain.update import Plans, update
 from whence.plan import UpdateVersions, View, update_versions
-from whence.tables import Progress, Revision, Silent, Tables, Uncountable
+from whence.tables import Progress, Refused, Revision, Silent, Tables, Uncountable
 
 STRATEGIES = ("elastic", "update", "bootstrap")
 SHARE = 0.2
@@ -136,6 +136,9 @@ class Controller:
             except Uncountable:
                 revision.drop()
                 reason = "a tuple has more derivations than are counted"
+            except Refused as refusal:
+                revision.drop()
+                reason = str(refusal)
         return self._bootstrap(stratum, revision, started, reason, policy.strategy == "elastic", progress)
 
     def _update(

@@ -10,7 +10,7 @@ from whence.plan.statistics import Statistics
 from whence.plan.steps import RuleVersion, View
 from whence.plan.update_versions import Sieve
 
-__all__ = ["Lost", "Progress", "Revision", "Silent", "Tables", "Uncountable"]
+__all__ = ["Lost", "Progress", "Refused", "Revision", "Silent", "Tables", "Uncountable"]
 
 
 class Progress(Protocol):
@@ -41,6 +41,10 @@ class Lost(Exception):
 
 class Uncountable(Exception):
     """A tuple has more derivations than are counted, so that one more or less says nothing."""
+
+
+class Refused(Exception):
+    """The engine does not update this stratum tuple by tuple; the text says why. It can be recomputed."""
 
 
 class Tables(Statistics, Protocol):

@@ -50,10 +50,9 @@ class Changed:
 
 def changed(revision: LocalRevision) -> dict[str, Changed]:
     """By relation, what a revision that is about to be committed changes."""
-    stored = revision.tables.stored
-    found = {name: _logged(log, stored[name]) for name, log in revision.logs.items()}
+    found = {name: _logged(log, revision.stored(name)) for name, log in revision.logs.items()}
     for name, old in revision.replaced.items():
-        found[name] = _recomputed(old, stored[name], revision.differences[name, View.LOST])
+        found[name] = _recomputed(old, revision.stored(name), revision.differences[name, View.LOST])
     return {name: changes for name, changes in found.items() if len(changes)}
 
 

@@ -3,30 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from whence.errors import WhenceError
-from whence.lang.program import Relation
+from whence.lang.program import Program, Relation
 from whence.plan.text import tuple_text
 
 from .kernel.layout import ITERATION, NOW
 from .loading import encoded
 from .revision import Input
 from .table import Rows, Table
-from .tables import LocalTables
+from .tables import LocalTables, Stored
 
 Sources = Mapping[str, Any]
 
 
-def inputs_of(insert: Sources, delete: Sources, tables: LocalTables, lenient: bool) -> tuple[dict[str, Input], int]:
-    """The rows to insert and to delete, by relation, and how many were left out because they change nothing."""
+class State(Protocol):
+    """What a change is checked against."""
+
+    def holding(self, relation: str, rows: Rows) -> Stored:
+        """Where these rows are, if they are tuples of the relation."""
+        ...
+
+    def has_input(self, relation: str) -> bool: ...
+
+
+class LocalState:
+    def __init__(self, tables: LocalTables) -> None:
+        self.tables = tables
+
+    def holding(self, relation: str, rows: Rows) -> Stored:
+        return self.tables.stored[relation]
+
+    def has_input(self, relation: str) -> bool:
+        return len(self.tables.stored[relation].given) > 0
+
+
+def inputs_of(
+    insert: Sources, delete: Sources, tables: LocalTables, lenient: bool, state: State | None = None
+) -> tuple[dict[str, Input], int]:
+    """The rows to insert and to delete, by relation, and how many were left out because they change nothing.
+
+    `tables` encode them; the state is theirs unless another is given.
+    """
+    state = state or LocalState(tables)
     inputs: dict[str, Input] = {}
     ignored = 0
     for name in dict.fromkeys([*insert, *delete]):
         relation = tables.program.relations[name]
-        _must_be_input(relation, tables)
+        _must_be_input(relation, tables.program, state)
         inserted, deleted = _rows(relation, insert, tables), _rows(relation, delete, tables)
         given = np.concatenate([inserted, deleted])
         found = Table(tables.kernel, relation.arity, counted=False)
@@ -35,22 +62,22 @@ def inputs_of(insert: Sources, delete: Sources, tables: LocalTables, lenient: bo
         both = np.intersect1d(places[: len(inserted)], places[len(inserted) :])
         if len(both):
             raise WhenceError(f"{shown(relation, found.rows[both[:1]], tables)} is both inserted and deleted; do one")
-        there = is_input(tables, name, inserted)
-        missing = ~is_input(tables, name, deleted)
+        stored = state.holding(name, given)
+        there = is_input(stored, inserted)
+        missing = ~is_input(stored, deleted)
         if not lenient and there.any():
             text = shown(relation, inserted[there][:1], tables)
             raise WhenceError(f"{text} cannot be inserted: it is there; leave it out, or use lenient")
         if not lenient and missing.any():
             text = shown(relation, deleted[missing][:1], tables)
-            raise WhenceError(f"{text} cannot be deleted: {_why(relation, deleted[missing][:1], tables)}")
+            raise WhenceError(f"{text} cannot be deleted: {_why(stored, deleted[missing][:1])}")
         ignored += int(there.sum()) + int(missing.sum())
         inputs[name] = Input(inserted[~there], deleted[~missing])
     return {name: given for name, given in inputs.items() if len(given.inserted) or len(given.deleted)}, ignored
 
 
-def is_input(tables: LocalTables, name: str, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def is_input(stored: Stored, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Which of the rows are input tuples of the relation."""
-    stored = tables.stored[name]
     found = stored.table.locate(np.ascontiguousarray(rows).reshape(-1), len(rows))
     there = found >= 0
     if stored.table.stamped:
@@ -74,17 +101,16 @@ def _rows(relation: Relation, sources: Sources, tables: LocalTables) -> Rows:
     return distinct.rows.copy()
 
 
-def _must_be_input(relation: Relation, tables: LocalTables) -> None:
-    program, name = tables.program, relation.name
+def _must_be_input(relation: Relation, program: Program, state: State) -> None:
+    name = relation.name
     if not any(rule.head.relation == name for rule in program.rules):
         return
-    if any(d.relation == name for d in program.directives_of("input")) or len(tables.stored[name].given):
+    if any(d.relation == name for d in program.directives_of("input")) or state.has_input(name):
         return
     raise WhenceError(f"{name} is derived by rules: change what it is derived from, or give it an `.input {name}`")
 
 
-def _why(relation: Relation, row: Rows, tables: LocalTables) -> str:
-    stored = tables.stored[relation.name]
+def _why(stored: Stored, row: Rows) -> str:
     found = int(stored.table.locate(np.ascontiguousarray(row).reshape(-1), 1)[0])
     if found >= 0 and (not stored.table.stamped or stored.table.stamps[found] & NOW):
         return "it is derived, and not in the input; change what it is derived from"

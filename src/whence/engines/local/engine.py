@@ -70,32 +70,12 @@ class LocalEngine:
         return impact
 
     def _revise(self, inputs: dict[str, Input], policy: Policy, progress: Progress | None) -> Impact:
-        started = perf_counter()
         revision = LocalRevision(self.tables, inputs)
-        try:
-            strata = self.controller.revise(revision, policy, progress)
-            came, went = self._differences(revision, View.GAINED), self._differences(revision, View.LOST)
-            touched = changed(revision) if self._keeps_changes else {}
-        except BaseException:
-            hold()
-            revision.abandon()
-            raise
-        hold()
-        revision.commit()
-        self._changed = touched
-        used = {report.strategy for report in strata}
-        strategy = used.pop() if len(used) == 1 else "mixed" if used else "update"
-        if revision.dense and strategy == "update":
-            strategy = "dense"
-        return Impact(0, strategy, perf_counter() - started, strata, came, went)
 
-    def _differences(self, revision: LocalRevision, view: View) -> dict[str, EncodedTuples]:
-        found = {name: revision.rows_of(name, view) for name in self.program.relations}
-        return {
-            name: EncodedTuples(self.tables.values, self.program.relations[name].columns, rows)
-            for name, rows in found.items()
-            if len(rows)
-        }
+        def note_changes() -> None:
+            self._changed = changed(revision) if self._keeps_changes else {}
+
+        return revised(revision, self.controller, policy, progress, note_changes)
 
     def drop_derived(self) -> None:
         self.tables.drop_derived()
@@ -134,3 +114,39 @@ class LocalEngine:
 
     def close(self) -> None:
         """Nothing is held but memory."""
+
+
+def revised(
+    revision: LocalRevision,
+    controller: Controller,
+    policy: Policy,
+    progress: Progress | None,
+    note_changes: Callable[[], None],
+) -> Impact:
+    """Makes a revision the current epoch, or leaves the one before. Changes are noted while both are there."""
+    started = perf_counter()
+    try:
+        strata = controller.revise(revision, policy, progress)
+        came, went = _differences(revision, View.GAINED), _differences(revision, View.LOST)
+        note_changes()
+    except BaseException:
+        hold()
+        revision.abandon()
+        raise
+    hold()
+    revision.commit()
+    used = {report.strategy for report in strata}
+    strategy = used.pop() if len(used) == 1 else "mixed" if used else "update"
+    if revision.dense and strategy == "update":
+        strategy = "dense"
+    return Impact(0, strategy, perf_counter() - started, strata, came, went)
+
+
+def _differences(revision: LocalRevision, view: View) -> dict[str, EncodedTuples]:
+    tables = revision.tables
+    found = {name: revision.rows_of(name, view) for name in tables.program.relations}
+    return {
+        name: EncodedTuples(tables.values, tables.program.relations[name].columns, rows)
+        for name, rows in found.items()
+        if len(rows)
+    }

@@ -71,7 +71,7 @@ class LocalRevision:
         return self.tables.arranging
 
     def changed(self, relation: str) -> int:
-        if relation in self.inputs:
+        if relation in self.inputs and (relation, View.LOST) not in self.differences:
             given = self.inputs[relation]
             return len(given.inserted) + len(given.deleted)
         return sum(self._delta(relation, view) for view in (View.LOST, View.GAINED))
@@ -85,7 +85,11 @@ class LocalRevision:
 
     def _delta(self, relation: str, view: View) -> int:
         delta = self.tables.deltas.get((relation, view))
-        return 0 if delta is None else len(delta.table)
+        return len(self.differences.get((relation, view), ())) if delta is None else len(delta.table)
+
+    def stored(self, name: str) -> Stored:
+        """Where the rows are that are revised."""
+        return self.tables.stored[name]
 
     # A stratum
 
@@ -113,7 +117,7 @@ class LocalRevision:
 
     def _stamped(self, name: str) -> Stored:
         """A relation with a stamp for each row."""
-        stored = self.tables.stored[name]
+        stored = self.stored(name)
         if not stored.table.stamped:
             started = perf_counter()
             stored.live = stored.stop = len(stored.table)
@@ -231,7 +235,7 @@ class LocalRevision:
         return done
 
     def _restore(self, name: str) -> None:
-        stored = self.tables.stored[name]
+        stored = self.stored(name)
         self.logs.pop(name).undo(stored.table)
         if name in self.tables.vectors:
             self.tables.vectors[name].abandon()
@@ -279,14 +283,16 @@ class LocalRevision:
     # The epoch
 
     def rows_of(self, relation: str, view: View) -> Rows:
-        """The tuples that a relation gained or lost in this epoch."""
+        """The tuples that a relation gained or lost in this epoch; of the stratum under way, those of its iteration."""
+        if relation in self.own:
+            return self.tables.deltas[relation, view].table.rows
         none: Rows = np.empty((0, self.tables.program.relations[relation].arity), np.int64)
         return self.differences.get((relation, view), none)
 
     @uninterrupted
     def commit(self) -> None:
         for name, log in self.logs.items():
-            stored = self.tables.stored[name]
+            stored = self.stored(name)
             rows = log.rows
             stamps = stored.table.stamps[rows]
             there = (stamps & NOW) != 0

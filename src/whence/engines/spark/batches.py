@@ -20,6 +20,7 @@ ARROW: Mapping[Kind, pyarrow.DataType] = {
     "record": pyarrow.string(),
 }
 Typed = tuple[Kind, str]  # of a column: its kind and, for a record, its type
+NUMBER: Typed = ("number", "number")
 
 
 def without_rules(types: Mapping[str, Type], relations: Mapping[str, Relation] | None = None) -> Program:

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
 HEAP_SHARE = 0.35  # of the machine's memory, for Spark's own process; the kernel runs beside it
 JAVA = 17
+# A part of a join is split if it is larger than the first and than so many times the usual, into parts of the last.
+SKEW = {
+    "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes": "64m",
+    "spark.sql.adaptive.skewJoin.skewedPartitionFactor": "3",
+    "spark.sql.adaptive.advisoryPartitionSizeInBytes": "32m",
+}
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,22 @@ def defaults(conf: SparkConf, setting: Setting) -> dict[str, str]:
     if conf.get("spark.master", "").startswith("local"):
         chosen |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return chosen
+
+
+def engine_session(session: SparkSession, adaptive: bool = False) -> SparkSession:
+    """A session of our own, so that what we set does not touch the user's. Adaptive, Spark looks at what a join has
+    moved before it goes on, and splits parts that are much larger than others; that costs time, and most joins move
+    little."""
+    own = session.newSession()
+    given = session.sparkContext.getConf()
+    for key, value in SKEW.items():
+        own.conf.set(key, given.get(key) or value)
+    own.conf.set("spark.sql.adaptive.enabled", str(adaptive).lower())
+    own.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")  # parts must fit those that are there
+    own.conf.set("spark.sql.adaptive.autoBroadcastJoinThreshold", "-1")
+    own.conf.set("spark.sql.ansi.enabled", "false")
+    own.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    return own
 
 
 class Cluster:

@@ -21,9 +21,9 @@ from whence.engines.local.tables import LocalTables
 from whence.lang.program import Aggregate, Rule, Type, Var
 from whence.plan.steps import Bind, Filter, Project, Unpack
 
-from .batches import ARROW, Typed, arrays_of, rows_of, without_rules
+from .batches import ARROW, NUMBER, Typed, arrays_of, rows_of, without_rules
+from .hearing import Warn
 
-NUMBER: Typed = ("number", "number")
 Computed = Bind | Filter | Unpack
 Task = Callable[[Iterator[pyarrow.RecordBatch]], Iterator[pyarrow.RecordBatch]]
 
@@ -34,6 +34,7 @@ def computing(
     wanted: Sequence[tuple[Var, Typed]],
     types: Mapping[str, Type],
     rule: Rule,
+    warn: Warn,
 ) -> Task:
     """Rows of the `given` variables and a stamp to rows of the `wanted` ones and that stamp, after the steps."""
     stamp = Var("i ", "number")
@@ -44,7 +45,7 @@ def computing(
     schema = _schema(typed_after)
 
     def compute(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        tables = LocalTables(without_rules(types))
+        tables = LocalTables(without_rules(types), warn=warn)
         execution = Execution(assemble(primitives([*steps, project]), before, counted=False), tables)
         for batch in batches:
             rows = rows_of(tables, typed_before, batch.columns, batch.num_rows)

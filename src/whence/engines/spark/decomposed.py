@@ -28,6 +28,7 @@ from whence.plan.decompose import Decomposition
 
 from .batches import ARROW, rows_of, typed, without_rules
 from .columns import CARRIED, COUNT, ITERATION, carried_names, carried_schema
+from .hearing import Warn
 from .joining import Viewed
 from .transfer import arrow_schema, blocks, is_local, scratch
 
@@ -92,6 +93,7 @@ def decomposed(
     sent: Mapping[str, pyarrow.Table],
     spark: SparkSession,
     partitions: int,
+    warn: Warn,
 ) -> tuple[dict[str, Viewed], int]:
     """The relations of the stratum, and how many iterations the longest part took.
 
@@ -106,7 +108,7 @@ def decomposed(
     together = reduce(DataFrame.unionAll, parts).repartition(partitions, "part").drop("part")
     broadcast = spark.sparkContext.broadcast({name: _packed(table) for name, table in sent.items()})
     lower = {name: program.relations[name] for name in sent}
-    solve = solving(stratum, program, wide, lower, broadcast)
+    solve = solving(stratum, program, wide, lower, broadcast, warn)
     if is_local(spark):
         return _through_files(wide, together.mapInArrow(_filed(solve, wide, scratch(spark)), FILED), spark)
     found = together.mapInArrow(_yielded(solve, wide), wide.schema).persist(StorageLevel.MEMORY_AND_DISK)
@@ -205,6 +207,7 @@ def solving(
     wide: Wide,
     lower: Mapping[str, Relation],
     broadcast: Broadcast[dict[str, bytes]],
+    warn: Warn,
 ) -> Solve:
     """The fixpoint of one part, from the batches that it begins with."""
     rest = recursive_rules(stratum)
@@ -214,6 +217,7 @@ def solving(
 
     def solve(batches: Iterator[pyarrow.RecordBatch]) -> LocalTables:
         tables = _with_lower(key, small, lower, broadcast)
+        tables.warn = warn
         for relation in wide.relations:
             tables.stored[relation.name] = Stored(Table(tables.kernel, relation.arity))
         derived = []

@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
 
 from whence.engines.local import loading
+from whence.engines.local.changed import Changed, changed
+from whence.engines.local.changing import Sources, inputs_of
 from whence.engines.local.directives import read_input as read_here
 from whence.engines.local.directives import write_outputs as write_here
-from whence.engines.local.engine import LocalEngine
+from whence.engines.local.engine import revised
 from whence.engines.local.forms import filename_of, form_of, is_text
 from whence.engines.local.restoring import restore
+from whence.engines.local.revision import Input
 from whence.errors import WhenceError
 from whence.lang.program import Directive, Program
-from whence.maintain import Impact, Policy, bootstrap
+from whence.maintain import Controller, Impact, Policy, bootstrap
 from whence.store import Store, Writer
-from whence.tables import Progress
+from whence.tables import Lost, Progress
 
 from . import sinks, sources
 from .cluster import Cluster
 from .failures import told
+from .folders import staging
 from .options import Options
 from .paths import URI, is_pattern
 from .restoring import restored
+from .revision import SparkRevision, SparkState
 from .tables import SparkTables
 
 SMALL = {"file": 1 << 25, "jsonlines": 1 << 24, "parquet": 1 << 23}  # bytes of a file that is read here, by its form
@@ -46,7 +52,11 @@ class SparkEngine:
         self.options = options
         self.warn = warn
         self.tables = SparkTables(program, cluster, options, warn, announce)
-        self.here = LocalEngine(program, True, warn, announce, tables=self.tables.local)
+        self.controller = Controller(program)
+        self._changes: list[dict[str, Input]] = []  # one an update, to be taken back
+        self._keeps_changes = False
+        self._changed: dict[str, Changed] = {}  # by the last update, where that is to be stored
+        self._rewritten: frozenset[str] = frozenset()  # by it, on Spark: these are stored whole
         self._read_before: set[str] = set()  # relations, whose quarantine is added to
         self.bad_rows: dict[str, int] = {}  # by relation: those that were left out
 
@@ -93,29 +103,35 @@ class SparkEngine:
 
     def run(self, progress: Progress | None) -> None:
         self.tables.settle()
-        self.here.controller.bootstrapped(bootstrap(self.program, self.tables, progress))
+        self.controller.bootstrapped(bootstrap(self.program, self.tables, progress))
+        self._changes.clear()
 
-    def update(
-        self, insert: Mapping[str, Any], delete: Mapping[str, Any], policy: Policy, progress: Progress | None
-    ) -> Impact:
-        self._must_be_here()
-        impact = self.here.update(insert, delete, policy, progress)
-        self.tables.forget_copies()
-        return impact
+    def update(self, insert: Sources, delete: Sources, policy: Policy, progress: Progress | None) -> Impact:
+        """A new epoch; if it fails or is interrupted, the one before is the current one."""
+        inputs, ignored = inputs_of(insert, delete, self.tables.local, policy.lenient, SparkState(self.tables))
+        impact = self._revise(inputs, policy, progress)
+        self._changes.append(inputs)
+        return replace(impact, ignored=ignored)
 
     def undo(self, policy: Policy, progress: Progress | None) -> Impact:
-        self._must_be_here()
-        impact = self.here.undo(policy, progress)
-        self.tables.forget_copies()
+        inputs = {name: Input(given.deleted, given.inserted) for name, given in self._changes[-1].items()}
+        impact = self._revise(inputs, policy, progress)
+        self._changes.pop()
         return impact
 
-    def _must_be_here(self) -> None:
-        """So far, results are maintained in the driver's process."""
-        there = [name for name in self.program.relations if not self.tables.lives_here(name)]
-        if there:
-            largest = max(map(self.tables.rows, there))
-            advice = f"keep it in the driver's process, with --driver-rows {largest} or more, or use --engine local"
-            raise WhenceError(f"{there[0]} is spread over Spark, where results cannot be updated yet: {advice}")
+    def _revise(self, inputs: dict[str, Input], policy: Policy, progress: Progress | None) -> Impact:
+        revision = SparkRevision(self.tables, inputs)
+
+        def note_changes() -> None:
+            self._changed = changed(revision) if self._keeps_changes else {}
+            self._rewritten = revision.rewritten
+
+        try:
+            return revised(revision, self.controller, policy, progress, note_changes)
+        except Lost as lost:
+            raise WhenceError(
+                "executors took part of the state with them: run the session again, or open the state that was saved"
+            ) from lost
 
     def drop_derived(self) -> None:
         self.tables.drop_derived()
@@ -124,19 +140,23 @@ class SparkEngine:
         self.tables.local.tick = tick
 
     def write_outputs(self, folder: Path) -> None:
-        """What Spark writes first; then what is written here, all of it or nothing."""
-        here = []
+        """Files and folders take their places when all outputs are written; what is printed comes last."""
+        on_spark, here = [], []
         for directive in self.program.directives:
             if directive.kind == "output" and not self._is_written_here(directive):
-                relation = self.program.relations[directive.relation]
-                frame = self.tables.frame(relation.name).frame
-                sinks.write_output(directive, relation, self.program, frame, folder)
+                on_spark.append(directive)
             elif directive.kind == "output":
                 here.append(directive)
                 self.tables.here(directive.relation)
             elif directive.kind == "printsize":
                 here.append(directive)
-        write_here(here, folder, self.tables.local, self.tables.rows)
+        on_spark.sort(key=sinks.staged_first)
+        with staging() as staged:
+            for directive in on_spark:
+                relation = self.program.relations[directive.relation]
+                frame = self.tables.frame(relation.name).frame
+                sinks.write_output(directive, relation, self.program, frame, folder, staged)
+            write_here(here, folder, self.tables.local, self.tables.rows)
 
     def _is_written_here(self, directive: Directive) -> bool:
         return is_text(directive) and (
@@ -164,19 +184,24 @@ class SparkEngine:
             self.tables.restore(relation, frame, stored.rows)
 
     def keep_changes(self) -> None:
-        self.here.keep_changes()
+        """From now on, what an update changes is to be stored."""
+        self._keeps_changes = True
 
     def changed_relations(self) -> tuple[str, ...]:
-        return self.here.changed_relations()
+        return (*self._changed, *self._rewritten)
 
     def store_changes(self, relation: str, writer: Writer) -> None:
-        self.here.store_changes(relation, writer)
+        if relation in self._rewritten:
+            self.store(relation, writer)
+        else:
+            self._changed[relation].write(self.tables.local, self.program.relations[relation], writer)
 
     def learned(self) -> dict[str, Any]:
-        return self.here.learned()
+        """What the elastic controller knows by now, for a state that is kept."""
+        return self.controller.to_json()
 
     def remember(self, learned: Mapping[str, Any]) -> None:
-        self.here.remember(learned)
+        self.controller.remember(learned)
 
     def close(self) -> None:
         self.tables.close()

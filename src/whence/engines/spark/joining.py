@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
-from whence.lang.program import Aggregate, Const, Kind, Program, Record, Rule, Term, Var, variables
+from whence.lang.program import Aggregate, Call, Const, Kind, Program, Record, Rule, Term, Var, variables
 from whence.plan.statistics import Statistics
 from whence.plan.steps import (
     Absent,
@@ -39,6 +39,7 @@ from whence.plan.steps import (
 from .batches import Typed
 from .columns import CARRIED, ITERATION, carried_names
 from .computing import Computed, computing, folding
+from .hearing import Warn
 
 UNIT = "unit"  # the column of a relation that has none
 STAMP = "stamp"  # the iteration of the new tuple that a derivation uses; 0 if there is none
@@ -67,7 +68,8 @@ class Bindings:
 
 
 class Joining:
-    """Turns versions of a program's rules into frames. `broadcast_rows` is the most that is sent to every task."""
+    """Turns versions of a program's rules into frames. `broadcast_rows` is the most that is sent to every task; tasks
+    call `warn`. `driven` says that versions begin with few tuples and meet few."""
 
     def __init__(
         self,
@@ -76,16 +78,27 @@ class Joining:
         statistics: Statistics,
         view: Callable[[str, View], Viewed],
         broadcast_rows: int,
+        warn: Warn,
+        driven: bool = False,
     ) -> None:
         self.program = program
         self.spark = spark
         self.statistics = statistics
         self.view = view
         self.broadcast_rows = broadcast_rows
+        self.warn = warn
+        self.driven = driven
+        self.both_move = False  # whether something was joined of which neither side can be sent to every task
 
     def derivations(self, version: RuleVersion) -> DataFrame:
         """A row for each derivation: the columns of the head, carried (`unit` if it has none), and the stamp."""
         return Derivation(self, version.rule).run(version.steps)
+
+    def keys(self, version: RuleVersion) -> tuple[DataFrame, list[Typed]]:
+        """The same without the stamp, for a head that is no relation; and what its columns are."""
+        derivation = Derivation(self, version.rule)
+        frame = derivation.run(version.steps).drop(STAMP)
+        return frame, derivation.typed([term for term in version.rule.head.args if isinstance(term, Var)])
 
 
 class Derivation:
@@ -101,12 +114,15 @@ class Derivation:
     def run(self, steps: Sequence[Step]) -> DataFrame:
         project = steps[-1]
         assert isinstance(project, Project)
-        relation = self.joining.program.relations[self.rule.head.relation]
+        relation = self.joining.program.relations.get(self.rule.head.relation)
+        kinds = [term.kind for term in project.terms]
+        if relation is not None:  # what comes after its columns is the iteration
+            kinds[: relation.arity] = [column.kind for column in relation.columns]
         bindings = self.steps(Bindings(), steps[:-1], project.terms)
         bindings, columns = self.terms(bindings, project.terms, ())
         named = [
-            column.cast(CARRIED[kind.kind]).alias(name)
-            for column, name, kind in zip(columns, carried_names(relation.arity), relation.columns, strict=True)
+            column.cast(CARRIED[kind]).alias(name)
+            for column, name, kind in zip(columns, carried_names(len(kinds)), kinds, strict=True)
         ]
         return self.frame(bindings).select(*(named or [F.lit(0).cast("bigint").alias(UNIT)]), STAMP)
 
@@ -216,16 +232,25 @@ class Derivation:
             right = F.broadcast(right)
         elif left_rows <= limit:
             left = F.broadcast(left)
+        else:
+            self.joining.both_move = True
         return left.join(right, on) if on else left.crossJoin(right)
 
     def absent(self, bindings: Bindings, relation: str, view: View, keys: Keys) -> Bindings:
         viewed = self.joining.view(relation, view)
+        if not viewed.rows:
+            return bindings
         frame, on = self.keyed(viewed.frame, bindings, keys)
         columns = [f"c{column} AS {name}" for name, column in on.items()]
         frame = frame.selectExpr(*columns) if on else frame.selectExpr("1 AS some").limit(1)
-        if viewed.rows <= self.joining.broadcast_rows:
-            frame = F.broadcast(frame)
         left = self.frame(bindings)
+        if self.joining.driven and on and bindings.rows < viewed.rows:
+            asked = F.broadcast(left.select(*on).distinct())
+            frame = F.broadcast(frame.join(asked, list(on), "left_semi"))
+        elif viewed.rows <= self.joining.broadcast_rows:
+            frame = F.broadcast(frame)
+        else:
+            self.joining.both_move = True
         return replace(bindings, frame=left.join(frame, list(on) or F.lit(True), "left_anti"))
 
     def fold(self, bindings: Bindings, aggregate: Aggregate, inner: Sequence[Step]) -> Bindings:
@@ -279,19 +304,28 @@ class Derivation:
             list(zip(wanted, self.typed(wanted), strict=True)),
             self.types,
             self.rule,
+            self.joining.warn,
         )
         schema = StructType([*fields, StructField(STAMP, LongType())])
         return Bindings(frame.mapInArrow(task, schema), names, bindings.rows)
 
     def terms(self, bindings: Bindings, terms: Sequence[Term], keep: Sequence[Var]) -> tuple[Bindings, list[Column]]:
         """Columns with the values of terms; the variables to `keep` stay too."""
-        dear = [term for term in terms if not isinstance(term, Var | Const)]
+        dear = [term for term in terms if not _is_plain(term)]
         if dear:
             made = {id(term): Var(f"m {self.names}.{i}", term.kind) for i, term in enumerate(dear)}
-            wanted = {v.name for v in (*made.values(), *keep, *terms) if isinstance(v, Var)}
+            plain = [variable for term in terms if _is_plain(term) for variable in variables(term)]
+            wanted = {variable.name for variable in (*made.values(), *keep, *plain)}
             bindings = self.compute(bindings, [Bind(made[id(term)], term) for term in dear], wanted)
             terms = [made.get(id(term), term) for term in terms]
-        return bindings, [self.operand(bindings, term) for term in terms if isinstance(term, Var | Const)]
+        return bindings, [self.plain(bindings, term) for term in terms]
+
+    def plain(self, bindings: Bindings, term: Term) -> Column:
+        if isinstance(term, Call):
+            args = [self.plain(bindings, arg) for arg in term.args]
+            return F.greatest(*args) if term.functor == "max" else args[0] + args[1]
+        assert isinstance(term, Var | Const)
+        return self.operand(bindings, term)
 
     def comparison(self, bindings: Bindings, step: Filter) -> Column:
         left, right = step.comparison.left, step.comparison.right
@@ -357,6 +391,14 @@ def carried_value(value: int | float | str | None, kind: Kind) -> int | str:
             return value - (1 << 64) if value >= 1 << 63 else value
     assert isinstance(value, int)
     return value
+
+
+def _is_plain(term: Term) -> bool:
+    """Whether Spark's own expression means the same as the kernel's; iterations are such terms."""
+    if isinstance(term, Call):
+        numbers = all(arg.kind == "number" and _is_plain(arg) for arg in term.args)
+        return term.kind == "number" and len(term.args) > 1 and term.functor in ("add", "max") and numbers
+    return isinstance(term, Var | Const)
 
 
 def _is_native(step: Computed) -> bool:

@@ -21,7 +21,8 @@ def _share_of_memory(bytes_a_tuple: int, share: int) -> int:
 @dataclass(frozen=True)
 class Options:
     """`driver_rows`: the most tuples that a stratum evaluated in the driver's process reads. `broadcast_rows`: the
-    most that are sent to every task. `partitions`: how many parts a relation on Spark has at first."""
+    most that are sent to every task. `partitions`: how many parts a relation on Spark has at first. `tail_rows`: the
+    most new tuples of a relation that an iteration on Spark takes to the driver's process."""
 
     setting: Setting = field(default_factory=Setting)
     placement: Place | None = None
@@ -30,3 +31,4 @@ class Options:
     driver_rows: int = field(default_factory=lambda: min(1_000_000, _share_of_memory(100, 16)))
     broadcast_rows: int = field(default_factory=lambda: min(1_000_000, _share_of_memory(100, 64)))
     partitions: int | None = None
+    tail_rows: int = 50_000

@@ -35,7 +35,7 @@ def place(
     """`rows` is the size of a relation that is not of this stratum, or of the input of one that is; `lives_here` says
     whether it is in the driver's process already."""
     forced = options.placement
-    if any(map(_numbers_symbols, stratum.rules)):
+    if numbers_symbols(stratum):
         return Placement("driver", "`ord` gives the number that a symbol has in one process")
     read = {*stratum.relations, *reads(stratum.rules)}
     total = sum(map(rows, read))
@@ -75,6 +75,11 @@ def _relations(body: Sequence[Literal]) -> set[str]:
             if hasattr(atom, "relation"):
                 names.add(atom.relation)
     return names
+
+
+def numbers_symbols(stratum: Stratum) -> bool:
+    """Whether rules use `ord`, which has a meaning in one process only."""
+    return any(map(_numbers_symbols, stratum.rules))
 
 
 def _numbers_symbols(rule: Rule) -> bool:

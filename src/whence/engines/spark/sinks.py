@@ -19,6 +19,7 @@ from whence.engines.local.forms import filename_of, form_of
 from whence.engines.local.forms import is_text as is_text
 from whence.engines.local.kernel.library import load
 from whence.engines.local.records import RecordTables
+from whence.engines.local.replacing import Replacing
 from whence.engines.local.symbol_columns import codes_of
 from whence.engines.local.symbols import SymbolTable
 from whence.engines.local.table import Rows
@@ -26,7 +27,7 @@ from whence.errors import WhenceError
 from whence.lang.program import Column, Directive, Program, Relation
 
 from .columns import carried_names, natural
-from .folders import replaced, unfinished
+from .folders import Staging
 from .paths import Place, place
 from .reasons import explained, without_secrets
 from .sources import jdbc_options
@@ -35,24 +36,36 @@ from .transfer import from_spark
 HOLDS = "holds"  # the column of a relation without columns, where it cannot do without one
 
 
+def staged_first(directive: Directive) -> int:
+    """An order in which what can still be taken back comes before what cannot."""
+    form = form_of(directive)
+    return 2 if form.startswith("stdout") else 1 if form in ("jdbc", "table") else 0
+
+
 def write_output(
-    directive: Directive, relation: Relation, program: Program, frame: DataFrame, folder: Path | str
+    directive: Directive,
+    relation: Relation,
+    program: Program,
+    frame: DataFrame,
+    folder: Path | str,
+    staging: Staging,
 ) -> None:
-    """Write a carried frame of distinct tuples; what was there before is replaced when all of it is written."""
+    """Write a carried frame of distinct tuples. Files and folders are staged; databases and tables have no such thing,
+    what was in them is replaced at once."""
     form = form_of(directive)
     where = place(folder, filename_of(directive))
     if is_text(directive):
-        _text(directive, relation, program, frame, folder)
+        _text(directive, relation, program, frame, folder, staging)
         return
     given = directive.parameters
     tuples = natural(relation, frame) if relation.arity else frame.limit(1).select(F.lit(True).alias(HOLDS))
     match form:
         case "parquet":
-            _folder(where, frame, lambda uri: tuples.write.parquet(uri), relation)
+            _folder(where, tuples.write.parquet, tuples, relation, staging)
         case "jsonlines" if relation.arity:
-            _folder(where, frame, lambda uri: tuples.write.json(uri), relation)
+            _folder(where, tuples.write.json, tuples, relation, staging)
         case "jsonlines":
-            _folder(where, frame, lambda uri: tuples.select(F.lit("{}")).write.text(uri), relation)
+            _folder(where, tuples.select(F.lit("{}")).write.text, tuples, relation, staging)
         case "jdbc":
             options = jdbc_options(directive)
             name = f"{options['dbtable']} at {without_secrets(options['url'])}"
@@ -66,17 +79,24 @@ def write_output(
             raise WhenceError(f"{directive.origin}: {relation.name} cannot be written to IO={form}")
 
 
-def _folder(where: Place, frame: DataFrame, write: Callable[[str], None], relation: Relation) -> None:
+def _folder(
+    where: Place, write: Callable[[str], None], tuples: DataFrame, relation: Relation, staging: Staging
+) -> None:
     with explained(where.shown, f"{relation.name} cannot be written there"):
-        aside = unfinished(where.uri)
-        write(aside)
-        replaced(frame.sparkSession, where.uri, aside)
+        write(staging.folder(tuples.sparkSession, where.uri))
 
 
 # Text
 
 
-def _text(directive: Directive, relation: Relation, program: Program, frame: DataFrame, folder: Path | str) -> None:
+def _text(
+    directive: Directive,
+    relation: Relation,
+    program: Program,
+    frame: DataFrame,
+    folder: Path | str,
+    staging: Staging,
+) -> None:
     given = directive.parameters
     where = place(folder, filename_of(directive))
     delimiter, headers = given.get("delimiter", "\t"), given.get("headers") == "true"
@@ -88,9 +108,11 @@ def _text(directive: Directive, relation: Relation, program: Program, frame: Dat
     # A record's text is all that is needed of it, and sorts as the record does.
     flat = replace(relation, columns=tuple(map(_flat, relation.columns)))
 
-    def write(target: Path | BinaryIO, headers: bool) -> None:
+    def write(target: Path | BinaryIO, headers: bool, files: Replacing | None = None) -> None:
         records = RecordTables(symbols.kernel)
-        write_facts(target, flat, program.types, rows, symbols, records, delimiter=delimiter, headers=headers)
+        write_facts(
+            target, flat, program.types, rows, symbols, records, delimiter=delimiter, headers=headers, files=files
+        )
 
     if form_of(directive) == "stdout" or str(folder) == STANDARD_OUTPUT:
         names = delimiter.join(column.name for column in relation.columns) + "\n" if headers else ""
@@ -105,13 +127,12 @@ def _text(directive: Directive, relation: Relation, program: Program, frame: Dat
         except OSError as error:
             message = f"{where.shown}: {relation.name} cannot be written there: {error.strerror or error}"
             raise WhenceError(message) from None
-        write(where.local, headers)
+        write(where.local, headers, staging.plain)
     else:
         with tempfile.TemporaryDirectory() as near, explained(where.shown, f"{relation.name} cannot be written there"):
             here = Path(near) / "lines"
             write(here, headers)
-            aside = unfinished(where.uri)
-            replaced(frame.sparkSession, where.uri, aside, here)
+            staging.file(frame.sparkSession, where.uri, here)
 
 
 def _collected(relation: Relation, frame: DataFrame) -> tuple[Rows, SymbolTable]:

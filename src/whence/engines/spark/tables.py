@@ -4,7 +4,7 @@ side reads it. A stratum is placed when it begins, by the sizes that its input t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -23,12 +23,14 @@ from whence.plan import RuleVersion, View, first_versions, planned
 from whence.tables import Progress
 
 from .batches import arrays_of, rows_of, typed
-from .cluster import Cluster
+from .cluster import Cluster, engine_session
 from .columns import COUNT, ITERATION, carried_names, carried_schema, natural
 from .decomposed import decomposed, recursive_rules
-from .exchanged import Exchange
+from .exchanged import Exchange, release
 from .failures import told
+from .hearing import Hearing
 from .joining import STAMP, Joining, Viewed
+from .layers import Layer
 from .options import Options
 from .placement import Placement, place, reads
 from .transfer import arrow_schema, blocks, from_spark, in_session, is_local, to_spark
@@ -44,20 +46,20 @@ class Sizes:
     known: dict[tuple[str, tuple[int, ...]], float] = field(default_factory=dict)
 
     def size(self, relation: str, view: View) -> float:
-        return self.tables.view(relation, view).rows
+        return self.tables.rows_of_view(relation, view)
 
     def distinct(self, relation: str, columns: tuple[int, ...]) -> float:
-        viewed = self.tables.view(relation, View.ALL)
+        rows = self.tables.rows_of_view(relation, View.ALL)
         arity = self.tables.program.relations[relation].arity
-        if len(columns) == arity or not viewed.rows:
-            return viewed.rows
+        if len(columns) == arity or not rows:
+            return rows
         if self.tables.is_growing(relation):
-            return float(viewed.rows ** (len(columns) / arity))
+            return float(rows ** (len(columns) / arity))
         key = (relation, columns)
         if key not in self.known:
             counted = F.approx_count_distinct(F.struct(*(f"c{column}" for column in columns)))
             with told():
-                self.known[key] = float(viewed.frame.agg(counted).first()[0])  # type: ignore[index]
+                self.known[key] = float(self.tables.frame(relation).frame.agg(counted).first()[0])  # type: ignore[index]
         return max(1.0, self.known[key])
 
 
@@ -76,25 +78,31 @@ class SparkTables:
         self.placements: dict[tuple[str, ...], Placement] = {}
         self._cluster = cluster
         self._engine_session: SparkSession | None = None
+        self._hearing: Hearing | None = None
         self._given: dict[str, list[Viewed]] = {}  # input that was read by Spark, carried, not annotated
         self._frames: dict[str, Viewed] = {}  # relations that live on Spark, carried and annotated
         self._copies: dict[str, Viewed] = {}  # on Spark, of relations that live here
         self._copied: set[str] = set()  # relations that live on Spark and were copied here
         self._exchange: Exchange | None = None
         self._sizes = Sizes(self)
-        self._kept: list[DataFrame] = []
+        self._kept: dict[str, list[DataFrame]] = {}  # input that Spark caches
+        self.checkpoints: dict[str, list[DataFrame]] = {}  # that frames of relations are made of
+        self.layers: dict[str, Layer] = {}  # of relations on Spark that have been revised
+        self.stays = False  # what is on Spark is not brought here
+        self.revised: Callable[[str], Viewed | None] = unrevised  # relations that live here and are being changed
 
     @property
     def spark(self) -> SparkSession:
-        """A session of our own, so that what we set does not touch the user's."""
         if self._engine_session is None:
-            session = self._cluster.session().newSession()
-            session.conf.set("spark.sql.adaptive.enabled", "false")
-            session.conf.set("spark.sql.ansi.enabled", "false")
-            session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
-            session.conf.set("spark.sql.shuffle.partitions", str(self.partitions_for(0)))
-            self._engine_session = session
+            self._engine_session = engine_session(self._cluster.session())
+            self._engine_session.conf.set("spark.sql.shuffle.partitions", str(self.partitions_for(0)))
         return self._engine_session
+
+    @property
+    def hearing(self) -> Hearing:
+        if self._hearing is None:
+            self._hearing = Hearing(self.spark, self.local.warn)
+        return self._hearing
 
     counts = True
 
@@ -126,7 +134,7 @@ class SparkTables:
             for frame in frames[1:]:
                 together = together.unionAll(frame)
             annotation = (F.lit(0).alias(ITERATION), F.lit(1).cast("bigint").alias(COUNT))
-            self._frames[name] = self._persisted(together.distinct().select("*", *annotation))
+            self._frames[name] = self._persisted(name, together.distinct().select("*", *annotation))
         self._given.clear()
 
     def _insert(self, name: str, viewed: Viewed) -> None:
@@ -148,6 +156,7 @@ class SparkTables:
             if rows:
                 self._given.setdefault(name, []).append(Viewed(given, rows))
         self._frames.clear()
+        self.layers.clear()
         self.local.drop_derived()
         for name in self._copied:  # a copy is not input
             self.local.forget(name)
@@ -159,7 +168,10 @@ class SparkTables:
 
     def rows(self, name: str) -> int:
         """How many tuples a relation has so far."""
-        return self._frames[name].rows if name in self._frames else self.local.rows(name)
+        if name in self._frames:
+            return self._frames[name].rows
+        revised = self.revised(name)
+        return self.local.rows(name) if revised is None else revised.rows
 
     def lives_here(self, name: str) -> bool:
         return name not in self._frames
@@ -175,6 +187,9 @@ class SparkTables:
         """A relation on Spark, carried and annotated."""
         if name in self._frames:
             return self._frames[name]
+        revised = self.revised(name)
+        if revised is not None:
+            return revised
         rows = self.local.rows(name)
         known = self._copies.get(name)
         if known is None or known.rows != rows:
@@ -183,22 +198,100 @@ class SparkTables:
                 known = self._copies[name] = Viewed(frame, rows)
         return known
 
-    def forget_copies(self) -> None:
-        """Relations that live here have changed."""
-        self._copies.clear()
-        self._sizes.known.clear()
-
-    def _persisted(self, frame: DataFrame) -> Viewed:
+    def _persisted(self, name: str, frame: DataFrame) -> Viewed:
         frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
-        self._kept.append(frame)
+        self._kept.setdefault(name, []).append(frame)
         with told():
             return Viewed(frame, frame.count())
+
+    # Relations that are kept current (see `revision`)
+
+    def is_readable_here(self, name: str) -> bool:
+        return name not in self._frames or name in self._copied
+
+    def copy(self, name: str, viewed: Viewed) -> None:
+        """A relation that lives on Spark, as it is in some epoch, in this process too."""
+        self.local.forget(name)
+        self._insert(name, viewed)
+        self._copied.add(name)
+
+    def move(self, name: str) -> None:
+        """A relation that lives here lives on Spark from now on; what is here is a copy."""
+        self._frames[name] = self.frame(name)
+        self._copied.add(name)
+
+    def layer(self, name: str) -> Layer:
+        """A relation that lives on Spark, ready to be revised."""
+        if name not in self.layers:
+            if name not in self.checkpoints and name not in self._kept:
+                self._frames[name] = self._checkpointed(name)
+            self.layers[name] = Layer(self.program.relations[name], self._frames[name], self.local, self.spark)
+        return self.layers[name]
+
+    def make_bases(self) -> None:
+        """Layers that have become large are made frames."""
+        for name, layer in list(self.layers.items()):
+            if layer.is_heavy(self.options.tail_rows):
+                old, kept = self.checkpoints.get(name, []), self._kept.pop(name, [])
+                self._frames[name] = self._checkpointed(name)
+                del self.layers[name]
+                self.release(old)
+                for frame in kept:
+                    frame.unpersist()
+
+    def _checkpointed(self, name: str) -> Viewed:
+        """The rows of a relation, computed now; what they came from is forgotten."""
+        viewed = self._frames[name]
+        storage = StorageLevel.MEMORY_AND_DISK if is_local(self.spark) else StorageLevel.MEMORY_AND_DISK_2
+        with told():
+            frame = viewed.frame.localCheckpoint(eager=True, storageLevel=storage)
+        self.checkpoints[name] = [frame]
+        return Viewed(frame, viewed.rows)
+
+    def release(self, checkpoints: list[DataFrame]) -> None:
+        for frame in checkpoints:
+            release(frame)
+
+    def become(self, name: str, viewed: Viewed) -> None:
+        """A relation that lives on Spark is this from now on."""
+        self._frames[name] = viewed
+
+    def follows(self, name: str) -> bool:
+        """Whether there is a copy here of a relation that lives on Spark."""
+        return name in self._frames and name in self._copied
+
+    def sent(self, name: str) -> Viewed | None:
+        """Takes away the copy on Spark of a relation that lives here and has changed."""
+        return self._copies.pop(name, None)
+
+    def put_back(self, frames: Mapping[str, Viewed | None], sent: Mapping[str, Viewed]) -> None:
+        """Relations are where they were; those that were here have no frame."""
+        self._exchange = None
+        for name, viewed in frames.items():
+            if viewed is None:
+                del self._frames[name]
+                self.layers.pop(name, None)
+                self._copied.discard(name)
+            else:
+                self._frames[name] = viewed
+        self.resend(sent)
+
+    def resend(self, sent: Mapping[str, Viewed]) -> None:
+        self._copies |= {name: viewed for name, viewed in sent.items() if name not in self._frames}
+
+    def distinct_on_spark(self, relation: str, columns: tuple[int, ...]) -> float:
+        return self._sizes.distinct(relation, columns)
+
+    def forget_statistics(self, relations: Sequence[str]) -> None:
+        self._sizes.known = {key: number for key, number in self._sizes.known.items() if key[0] not in relations}
 
     # Evaluation
 
     def solve(self, stratum: Stratum, progress: Progress) -> bool:
         self._exchange = None
         placement = place(stratum, self.program, self.rows, self.lives_here, self.options)
+        if self.stays and placement.place == "driver":
+            placement = Placement("exchanged", "its relations are on Spark")
         self.placements[stratum.relations] = placement
         progress.placed(placement.place, placement.reason)
         if placement.place != "decomposed":
@@ -225,7 +318,9 @@ class SparkTables:
                 {name: self._carried_table(name) for name in placement.decomposition.broadcast},
                 self.spark,
                 max(self.partitions_for(total), TASKS_A_CORE * self.cores),
+                self.hearing.in_tasks,
             )
+        self.hearing.tell()
         self._frames |= found
         for iteration in range(1, iterations + 1):  # told when all is done
             last = iteration == iterations
@@ -248,7 +343,9 @@ class SparkTables:
         storage = StorageLevel.MEMORY_AND_DISK if is_local(self.spark) else StorageLevel.MEMORY_AND_DISK_2
         with told():
             partitions = self.partitions_for(total)
-            self._exchange = Exchange(stratum, self.program, self.spark, given, storage, partitions)
+            self._exchange = Exchange(
+                stratum, self.program, self.spark, given, storage, partitions, self.options.tail_rows
+            )
 
     def derive(self, version: RuleVersion) -> None:
         if self._exchange is None:
@@ -260,17 +357,22 @@ class SparkTables:
         if self._exchange is None:
             return self.local.advance()
         with told():
-            return self._exchange.advance()
+            new = self._exchange.advance()
+        self.hearing.tell()
+        return new
 
     def end(self) -> None:
         if self._exchange is None:
             self.local.end()
             return
         self._frames |= self._exchange.results()
+        self.checkpoints |= self._exchange.checkpoints()
         self._exchange = None
 
     def _joining(self) -> Joining:
-        return Joining(self.program, self.spark, self._sizes, self.view, self.options.broadcast_rows)
+        return Joining(
+            self.program, self.spark, self._sizes, self.view, self.options.broadcast_rows, self.hearing.in_tasks
+        )
 
     def _empty(self, name: str) -> Viewed:
         return Viewed(self.spark.createDataFrame([], carried_schema(self.program.relations[name])), 0)
@@ -287,10 +389,14 @@ class SparkTables:
 
     def close(self) -> None:
         """Gives up what Spark keeps for these relations."""
-        for frame in self._kept:
-            with suppress(Exception):  # Spark may have been stopped by others
-                frame.unpersist()
+        with suppress(Exception):  # Spark may have been stopped by others
+            for kept in self._kept.values():
+                for frame in kept:
+                    frame.unpersist()
+            for checkpoints in self.checkpoints.values():
+                self.release(checkpoints)
         self._kept.clear()
+        self.checkpoints.clear()
 
     # Statistics, for the planner
 
@@ -298,6 +404,11 @@ class SparkTables:
         if self._exchange is not None and name in self._exchange.relations:
             return self._exchange.view(name, view)
         return self.frame(name)
+
+    def rows_of_view(self, name: str, view: View) -> int:
+        if self._exchange is not None and name in self._exchange.relations:
+            return self._exchange.rows(name, view)
+        return self.rows(name)
 
     def is_growing(self, name: str) -> bool:
         return self._exchange is not None and name in self._exchange.relations
@@ -367,3 +478,8 @@ class SparkTables:
         """A relation as users see it; nothing is collected."""
         frame = natural(self.program.relations[name], self.frame(name).frame, annotated)
         return in_session(frame, self._cluster.session())  # whose settings are the user's
+
+
+def unrevised(name: str) -> Viewed | None:
+    """Nothing is being changed."""
+    return None
