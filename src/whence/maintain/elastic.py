@@ -182,7 +182,8 @@ class Controller:
             seconds = perf_counter() - begun
 
         inserted, deleted = revision.recompute(stratum, evaluated, ready=elastic)
-        self._versions.pop(stratum.relations, None)  # plans were made for other sizes
+        if stratum.relations in self._versions:
+            self._versions[stratum.relations][1].clear()  # plans were made for other sizes
         self._of(stratum.relations).bootstrap = seconds
         return StratumReport(stratum.relations, "bootstrap", reason, perf_counter() - started, inserted, deleted)
 

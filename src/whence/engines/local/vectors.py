@@ -21,6 +21,7 @@ class Vectors:
     def __init__(self, kernel: SimpleNamespace, arity: int) -> None:
         self.arity = arity
         self.table = Table(kernel, arity + 1)
+        self._looked_at = 0
         self.log: list[tuple[Words, Words]] = []  # rows and signed weights, since the epoch began
 
     def count(self, heads: Words, count: int, iteration: int, weights: Words | None) -> None:
@@ -52,7 +53,10 @@ class Vectors:
         self.log.clear()
 
     def compact(self) -> None:
-        """Makes the table anew where most entries count nothing any more."""
+        """Makes the table anew where most entries count nothing any more; looks only once it has grown much."""
+        if len(self.table) < 2 * self._looked_at + FEW_ROWS:
+            return
+        self._looked_at = len(self.table)
         counts = self.table.counts
         there = counts != 0
         if 2 * int(there.sum()) + FEW_ROWS < len(counts):
