@@ -56,7 +56,6 @@ class Vectors:
         """Makes the table anew where most entries count nothing any more; looks only once it has grown much."""
         if len(self.table) < 2 * self._looked_at + FEW_ROWS:
             return
-        self._looked_at = len(self.table)
         counts = self.table.counts
         there = counts != 0
         if 2 * int(there.sum()) + FEW_ROWS < len(counts):
@@ -64,3 +63,4 @@ class Vectors:
             anew = Table(self.table.kernel, self.arity + 1)
             anew.insert(rows.reshape(-1), len(rows), weights=counts[there].astype(np.int64))
             self.table = anew
+        self._looked_at = len(self.table)
