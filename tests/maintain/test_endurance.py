@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 
 import whence
+from whence.engines.local import engine as local_engine
 from whence.engines.local import revision, vectors
-from whence.engines.local.engine import LocalEngine
 from whence.engines.local.revised import Log, Revised
 from whence.engines.local.revision import MOST_DEAD, LocalRevision
 from whence.engines.local.table import Table
@@ -129,10 +129,10 @@ def fresh(world: World) -> whence.Session:
 
 
 # Where an update is broken off: these, in this process, are all that an update does between its beginning and commit.
-PLACES: list[tuple[type, str]] = [
+PLACES: list[tuple[Any, str]] = [
     *((LocalRevision, name) for name in ("begin", "collect", "sift", "derive", "take_effect", "settle", "end")),
     *((LocalRevision, name) for name in ("apply", "recompute", "_show", "_stamped", "_differ")),
-    (LocalEngine, "_differences"),
+    (local_engine, "_differences"),
     *((Revised, name) for name in ("change_input", "weigh", "show", "take_effect", "settle")),
     (Log, "room"),
     *((Table, name) for name in ("note", "insert_from", "locate", "append", "stamp")),
