@@ -30,7 +30,7 @@ UNKNOWN = 3e-7  # seconds a tuple that Bootstrap is taken to need where it was n
 AMPLIFIED = 3.0  # how much more a changed tuple is taken to cost than one that is read by Bootstrap, before it is known
 RECENT = 0.5  # the weight of the last Update in what is learned
 FADING = 0.7
-LATE = 2.0  # how much more than expected an Update may take
+LATE = 4.0  # how much more than expected an Update may take
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,14 @@ class GaveUp(Exception):
 class Learned:
     """Of a stratum: seconds of its last Bootstrap, and seconds an Update takes for each tuple that has changed.
 
-    `sure` says that the latter was seen, and not only hoped for.
+    `sure` says that the latter was seen, and not only hoped for; `worked` is the size of a change for which Update was
+    the better choice, 0 if it was not lately.
     """
 
     bootstrap: float | None = None
     changed: float | None = None
     sure: bool = False
+    worked: int = 0
 
 
 class Controller:
@@ -118,7 +120,7 @@ class Controller:
                 if expected > max(whole, ALWAYS):
                     if known.changed is not None:
                         known.changed, known.sure = FADING * known.changed, False
-                    return self._bootstrap(stratum, revision, started, reason, True, progress)
+                    return self._bootstrap(stratum, revision, started, reason, self._stays(known, changed), progress)
                 budget = max(policy.share * whole, ALWAYS)
                 if known.sure:
                     budget = max(budget, min(whole, LATE * expected))
@@ -129,7 +131,7 @@ class Controller:
                 spent = perf_counter() - started
                 done = revision.drop()
                 reason = f"Update was given up after {_time(spent)}; Bootstrap took {_time(whole)}"
-                report = self._bootstrap(stratum, revision, started, reason, True, progress)
+                report = self._bootstrap(stratum, revision, started, reason, self._stays(known, changed), progress)
                 times_more = max(1.0, (report.inserted + report.deleted) / max(1, done))
                 self._learn(known, spent * times_more / changed)
                 return report
@@ -139,7 +141,7 @@ class Controller:
             except Refused as refusal:
                 revision.drop()
                 reason = str(refusal)
-        return self._bootstrap(stratum, revision, started, reason, policy.strategy == "elastic", progress)
+        return self._bootstrap(stratum, revision, started, reason, bool(known.worked), progress)
 
     def _update(
         self,
@@ -163,11 +165,13 @@ class Controller:
         revision.watch = watch
         inserted, deleted = update(stratum, versions, revision, progress, plans)
         seconds = perf_counter() - started
-        self._learn(self._of(stratum.relations), (seconds - (revision.arranging - prepared)) / changed)
+        known = self._of(stratum.relations)
+        known.worked = changed
+        self._learn(known, (seconds - (revision.arranging - prepared)) / changed)
         return StratumReport(stratum.relations, "update", reason, seconds, inserted, deleted)
 
     def _bootstrap(
-        self, stratum: Stratum, revision: Revision, started: float, reason: str, elastic: bool, progress: Progress
+        self, stratum: Stratum, revision: Revision, started: float, reason: str, ready: bool, progress: Progress
     ) -> StratumReport:
         progress.placed("bootstrap", reason)
         seconds = 0.0
@@ -181,7 +185,7 @@ class Controller:
                 tables.end()
             seconds = perf_counter() - begun
 
-        inserted, deleted = revision.recompute(stratum, evaluated, ready=elastic)
+        inserted, deleted = revision.recompute(stratum, evaluated, ready)
         if stratum.relations in self._versions:
             self._versions[stratum.relations][1].clear()  # plans were made for other sizes
         self._of(stratum.relations).bootstrap = seconds
@@ -206,6 +210,12 @@ class Controller:
     def _learn(self, known: Learned, rate: float) -> None:
         known.changed = rate if known.changed is None else RECENT * rate + (1 - RECENT) * known.changed
         known.sure = True
+
+    def _stays(self, known: Learned, changed: int) -> bool:
+        """Whether Updates are expected after this Bootstrap: not if a change no larger than before was too much."""
+        if changed <= known.worked:
+            known.worked = 0
+        return known.worked > 0
 
     def to_json(self) -> dict[str, Any]:
         """What has been learned, for a state that is kept."""
