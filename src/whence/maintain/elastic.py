@@ -230,4 +230,6 @@ class Controller:
 
 
 def _time(seconds: float) -> str:
+    if seconds < 1e-4:
+        return "less than 0.1 ms"
     return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
