@@ -30,6 +30,7 @@ UNKNOWN = 3e-7  # seconds a tuple that Bootstrap is taken to need where it was n
 AMPLIFIED = 3.0  # how much more a changed tuple is taken to cost than one that is read by Bootstrap, before it is known
 RECENT = 0.5  # the weight of the last Update in what is learned
 FADING = 0.7
+TRUSTED = 0.8  # the share that an Update may cost where one of a change as large was the better choice
 LATE = 4.0  # how much more than expected an Update may take
 
 
@@ -121,9 +122,7 @@ class Controller:
                     if known.changed is not None:
                         known.changed, known.sure = FADING * known.changed, False
                     return self._bootstrap(stratum, revision, started, reason, self._stays(known, changed), progress)
-                budget = max(policy.share * whole, ALWAYS)
-                if known.sure:
-                    budget = max(budget, min(whole, LATE * expected))
+                budget = _budget(known, changed, whole, expected, policy.share)
             try:
                 progress.placed("update", reason)
                 return self._update(stratum, changed, revision, started, budget, reason, progress)
@@ -174,21 +173,18 @@ class Controller:
         self, stratum: Stratum, revision: Revision, started: float, reason: str, ready: bool, progress: Progress
     ) -> StratumReport:
         progress.placed("bootstrap", reason)
-        seconds = 0.0
+        begun = perf_counter()
 
         def evaluated(tables: Tables) -> None:
-            nonlocal seconds
-            begun = perf_counter()
             if not tables.solve(stratum, progress):
                 tables.begin(stratum)
                 evaluate(stratum, tables, self.limits, progress)
                 tables.end()
-            seconds = perf_counter() - begun
 
         inserted, deleted = revision.recompute(stratum, evaluated, ready)
         if stratum.relations in self._versions:
             self._versions[stratum.relations][1].clear()  # plans were made for other sizes
-        self._of(stratum.relations).bootstrap = seconds
+        self._of(stratum.relations).bootstrap = perf_counter() - begun
         return StratumReport(stratum.relations, "bootstrap", reason, perf_counter() - started, inserted, deleted)
 
     # What is known
@@ -227,6 +223,16 @@ class Controller:
         for text, known in learned.items():
             if text in strata:
                 self.learned[strata[text]] = Learned(**known)
+
+
+def _budget(known: Learned, changed: int, whole: float, expected: float, share: float) -> float:
+    """Seconds after which an Update is given up."""
+    budget = max(share * whole, ALWAYS)
+    if known.sure:
+        budget = max(budget, min(whole, LATE * expected))
+    if changed <= known.worked:
+        budget = max(budget, TRUSTED * whole)
+    return budget
 
 
 def _time(seconds: float) -> str:
