@@ -262,8 +262,11 @@ def endure(seed: int, strategy: str, epochs: int) -> Endurance:
         if epoch % (epochs // 5) == 0:
             run.check_state()
     assert resident() - held < 32 << 20, "the process has grown"
-    early, late = run.largest[:warm], run.largest[-warm:]
-    assert max(late) < 1.5 * max(early), f"relations held {max(early):,} bytes at first, {max(late):,} at last"
+    early, late = run.largest[: 2 * warm], run.largest[-warm:]
+    allowed = 64 * revision.FEW_ROWS  # bytes: so many dead rows add up in small tables before these are made anew
+    assert max(late) < 1.5 * max(early) + allowed, (
+        f"relations held {max(early):,} bytes at first, {max(late):,} at last"
+    )
     return run
 
 
