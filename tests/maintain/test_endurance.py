@@ -265,7 +265,7 @@ def endure(seed: int, strategy: str, epochs: int) -> Endurance:
     early, late = run.largest[: 2 * warm], run.largest[-warm:]
     allowed = 64 * revision.FEW_ROWS  # bytes: so many dead rows add up in small tables before these are made anew
     assert max(late) < 1.5 * max(early) + allowed, (
-        f"relations held {max(early):,} bytes at first, {max(late):,} at last"
+        f"relations held {max(early):,} bytes, then {max(late):,}"
     )
     return run
 
