@@ -264,9 +264,7 @@ def endure(seed: int, strategy: str, epochs: int) -> Endurance:
     assert resident() - held < 32 << 20, "the process has grown"
     early, late = run.largest[: 2 * warm], run.largest[-warm:]
     allowed = 64 * revision.FEW_ROWS  # bytes: so many dead rows add up in small tables before these are made anew
-    assert max(late) < 1.5 * max(early) + allowed, (
-        f"relations held {max(early):,} bytes, then {max(late):,}"
-    )
+    assert max(late) < 1.5 * max(early) + allowed, f"relations held {max(early):,} bytes, then {max(late):,}"
     return run
 
 
