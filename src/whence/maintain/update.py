@@ -11,13 +11,17 @@ runs to the end of both epochs.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from whence.lang.program import Stratum
-from whence.plan import Driven, RuleVersion, Search, UpdateVersions, View, cost, planned
-from whence.tables import Progress, Revision, Silent
+from whence.plan import Driven, RuleVersion, Search, Statistics, UpdateVersions, View, cost, planned
+from whence.plan.steps import DELTAS
+from whence.tables import Ahead, Progress, Revision, Silent
 
 Plans = dict[tuple[int, int], RuleVersion]  # by the version's number and the size of what drives it
-FEW = 64  # deleted tuples that are not worth dividing by variable
+FEW = 256  # deleted tuples that are not worth dividing by variable
+FEW_CHANGES = 8.0
+SHORT = 4  # iterations after which those that follow are worth handing over
 
 
 def update(
@@ -41,6 +45,7 @@ def update(
     changed = sum(revision.size(name, View.LOST) + revision.size(name, View.GAINED) for name in stratum.relations)
     progress.iteration(0, int(changed))
     searches = versions.recalls if revision.dense else [search for search in versions.searches if search.recursive]
+    rounds = 0
     while (iteration := revision.settle()) is not None:
         planning.derive(versions.lost, View.LOST)
         revision.take_effect()
@@ -49,7 +54,25 @@ def update(
         revision.watch()
         changed = sum(revision.size(name, View.LOST) + revision.size(name, View.GAINED) for name in stratum.relations)
         progress.iteration(iteration, int(changed))
+        rounds += 1
+        if rounds >= SHORT:
+            iteration, changed = revision.run_ahead(lambda: planning.ahead(versions.lost, versions.gained, searches))
+            if iteration:
+                progress.iteration(iteration, int(changed))
     return revision.end()
+
+
+@dataclass(frozen=True)
+class FewChanges:
+    """What is known of the relations, if few of their tuples are to change."""
+
+    known: Statistics
+
+    def size(self, relation: str, view: View) -> float:
+        return FEW_CHANGES if view in DELTAS else self.known.size(relation, view)
+
+    def distinct(self, relation: str, columns: tuple[int, ...]) -> float:
+        return self.known.distinct(relation, columns)
 
 
 class Planning:
@@ -70,6 +93,20 @@ class Planning:
             driving = self.revision.size(driven.relation, driven.view)
             if driving:
                 self.revision.derive(self.of(driven.version, driving), sign)
+
+    def ahead(self, lost: Iterable[Driven], gained: Iterable[Driven], searches: Iterable[Search]) -> Ahead:
+        """Plans for iterations in which few tuples change."""
+        few = FewChanges(self.revision)
+        found = []
+        for search in searches:
+            (sieve,), version = search.ways[0]
+            self.revision.sift(sieve)
+            found.append((search, planned(version, few)))
+        return Ahead(
+            [(driven, planned(driven.version, few)) for driven in lost],
+            [(driven, planned(driven.version, few)) for driven in gained],
+            found,
+        )
 
     def search(self, searches: Iterable[Search]) -> None:
         for search in searches:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from whence.lang.program import Stratum
 from whence.plan.statistics import Statistics
 from whence.plan.steps import RuleVersion, View
-from whence.plan.update_versions import Sieve
+from whence.plan.update_versions import Driven, Search, Sieve
 
-__all__ = ["Lost", "Progress", "Refused", "Revision", "Silent", "Tables", "Uncountable"]
+__all__ = ["Ahead", "Lost", "Progress", "Refused", "Revision", "Silent", "Tables", "Uncountable"]
 
 
 class Progress(Protocol):
@@ -71,6 +72,15 @@ class Tables(Statistics, Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Ahead:
+    """What a stratum's iterations evaluate, planned for changes of few tuples; see `Revision.run_ahead`."""
+
+    lost: Sequence[tuple[Driven, RuleVersion]]
+    gained: Sequence[tuple[Driven, RuleVersion]]
+    searches: Sequence[tuple[Search, RuleVersion]]  # by their first ways
+
+
 class Revision(Statistics, Protocol):
     """A new epoch while it is made beside the one before: stratum by stratum, in order.
 
@@ -117,6 +127,13 @@ class Revision(Statistics, Protocol):
 
     def settle(self) -> int | None:
         """Goes on to the next iteration in which tuples change, and says which; None if there is none."""
+        ...
+
+    def run_ahead(self, planned: Callable[[], Ahead]) -> tuple[int, int]:
+        """Goes through iterations as its caller would, as long as few tuples change in each, if it has a faster way.
+
+        Returns the last of them, or 0, and the number of tuples that changed in it.
+        """
         ...
 
     def end(self) -> tuple[int, int]:

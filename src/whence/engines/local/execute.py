@@ -30,6 +30,7 @@ from .kernel.layout import (
     S_ERROR,
     S_LEVELS,
     SCAN,
+    SUSPENDED,
     T_ARITY,
     T_ROWS,
     TABLE_WORDS,
@@ -46,7 +47,7 @@ from .primitives import Compare, Compute, Emit, Group, Pack
 from .table import Index, Rows, Table, Words
 
 if TYPE_CHECKING:
-    from .tables import LocalTables
+    from .tables import LocalTables, Stored
 
 BUFFER = 1 << 15  # rows
 BUDGET = 20_000  # chunks, before Python looks at the clock
@@ -106,8 +107,8 @@ class Running:
                 case Handed(arity):
                     self._handed[T_ARITY] = arity
                     self._views[i * VIEW_WORDS + V_TABLE] = self._handed.ctypes.data
-        self._scans_relation = segment.given is None and segment.code[segment.code[1]] == SCAN  # the first reading
-        self._arguments = (
+        self.scans_relation = segment.given is None and segment.code[segment.code[1]] == SCAN  # the first reading
+        self.arguments = (
             self._code.ctypes.data,
             views.ctypes.data,
             self._registers.ctypes.data,
@@ -127,26 +128,52 @@ class Running:
 
     def start(self) -> bool:
         """Look at the relations as they are now; false if one is empty that must not be."""
-        views = self._views
         for place, reading in self._relations:
             stored = self.tables.holding(reading.relation, reading.view)
-            low = stored.old if reading.view is View.NEW else 0
-            high = stored.old if reading.view is View.OLD else stored.stop
-            if low >= high and reading.needed:
+            if not self._show(place, reading, stored) and reading.needed:
                 return False
-            views[place + V_LOW] = low
-            views[place + V_HIGH] = high
-            if stored.table.stamped:
-                mask = self.tables.mask(reading.relation, reading.view)
-                views[place + V_MASK], views[place + V_VALUE], views[place + V_SENSE] = mask
-            if reading.whole:
-                stored.table.complete()
-            if views[place + V_INDEX]:
-                self._extend(stored.table.indexes[reading.columns], high)
         state = self._state
         state[S_DEPTH] = 0
-        state[S_LEVELS + L_CURSOR] = views[V_LOW] if self._scans_relation else 0
+        state[S_LEVELS + L_CURSOR] = self._views[V_LOW] if self.scans_relation else 0
         return True
+
+    def arrange(self) -> None:
+        """Look at the relations as they are now, empty or not; the kernel begins by itself."""
+        for place, reading in self._relations:
+            self._show(place, reading, self.tables.holding(reading.relation, reading.view))
+
+    def _show(self, place: int, reading: Arranged, stored: Stored) -> bool:
+        """Let a view show what its relation has now; false if that is nothing."""
+        views = self._views
+        low = stored.old if reading.view is View.NEW else 0
+        high = stored.old if reading.view is View.OLD else stored.stop
+        views[place + V_LOW] = low
+        views[place + V_HIGH] = high
+        if stored.table.stamped:
+            mask = self.tables.mask(reading.relation, reading.view)
+            views[place + V_MASK], views[place + V_VALUE], views[place + V_SENSE] = mask
+        if reading.whole:
+            stored.table.complete()
+        if views[place + V_INDEX]:
+            self._extend(stored.table.indexes[reading.columns], high)
+        return low < high
+
+    @property
+    def suspended(self) -> bool:
+        """Whether there is more to come than the buffer could hold."""
+        return bool(self._state[S_ERROR] == SUSPENDED)
+
+    @property
+    def driving(self) -> Table:
+        """The table that is scanned first."""
+        _, reading = self._relations[0]
+        return self.tables.holding(reading.relation, reading.view).table
+
+    def view_of(self, number: int) -> tuple[int, int, int]:
+        """Where a view is, its table, and its index or 0."""
+        place = number * VIEW_WORDS
+        address: int = self.arguments[1] + 8 * place
+        return address, self._views[place + V_TABLE], self._views[place + V_INDEX]
 
     def _extend(self, index: Index, stop: int) -> None:
         if stop - index.size < MANY:
@@ -159,7 +186,7 @@ class Running:
     def chunks(self) -> Iterator[int]:
         """The number of rows in the buffer, each time that there are some."""
         evaluate = self.tables.kernel.evaluate
-        arguments, state, tick = self._arguments, self._state, self.tables.tick
+        arguments, state, tick = self.arguments, self._state, self.tables.tick
         while True:
             count = evaluate(*arguments)
             outcome = state[S_ERROR]

@@ -13,11 +13,12 @@ import numpy as np
 from whence.interrupts import uninterrupted
 from whence.tables import Uncountable
 
-from .kernel.layout import CHANGED, G_COUNTS, G_ROWS, G_SIZE, G_STAMPS, LOG_WORDS
+from .kernel.layout import CHANGED, G_CAPACITY, G_COUNTS, G_ROWS, G_SIZE, G_STAMPS, LOG_WORDS
 from .memory import Array
 from .table import Halves, Rows, Table, Words
 from .tables import Stored
 from .vectors import Vectors
+from .waiting import Waiting
 
 NONE: Halves = np.empty(0, np.int32)
 FIRST = 64
@@ -63,36 +64,7 @@ class Log:
     def _publish(self) -> None:
         for place, array in zip((G_ROWS, G_STAMPS, G_COUNTS), self._arrays, strict=True):
             self._descriptor[place] = array.address
-
-
-class Waiting:
-    """The events of a relation: rows and signed weights by iteration."""
-
-    def __init__(self) -> None:
-        self.by_iteration: dict[int, list[tuple[Halves, Halves]]] = {}
-
-    def add(self, rows: Halves, iterations: Halves, weights: Halves) -> None:
-        if not len(rows):
-            return
-        first = int(iterations[0])
-        if (iterations == first).all():
-            self.by_iteration.setdefault(first, []).append((rows.copy(), weights.copy()))
-            return
-        order = np.argsort(iterations, kind="stable")
-        rows, iterations, weights = rows[order], iterations[order], weights[order]
-        starts = np.flatnonzero(np.diff(iterations, prepend=iterations[0] - 1))
-        for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True):
-            part = (rows[start:stop], weights[start:stop])
-            self.by_iteration.setdefault(int(iterations[start]), []).append(part)
-
-    def take(self, iteration: int) -> tuple[Halves, Halves]:
-        parts = self.by_iteration.pop(iteration, None)
-        if parts is None:
-            return NONE, NONE
-        if len(parts) == 1:
-            rows, weights = parts[0]
-            return np.ascontiguousarray(rows), np.ascontiguousarray(weights)
-        return np.concatenate([rows for rows, _ in parts]), np.concatenate([weights for _, weights in parts])
+        self._descriptor[G_CAPACITY] = len(self._arrays[0])
 
 
 class Revised:
@@ -104,7 +76,7 @@ class Revised:
         self.table = stored.table
         self.log = log
         self.vectors = vectors
-        self.waiting = Waiting()
+        self.waiting = Waiting(kernel)
         self.changing: Halves = NONE
         self.leaving = 0
 
@@ -125,6 +97,13 @@ class Revised:
         log, address = self.log.room(len(changing)), changing.ctypes.data
         self.kernel.mark_rows(table.address, log, address, len(leaving), 0)
         self.kernel.mark_rows(table.address, log, address + 4 * len(leaving), len(coming), 1)
+
+    def note(self, heads: int, count: int, weights: int, sign: int, taken: int = 0) -> None:
+        """Lets the heads of changed derivations wait as events, from number `taken` on. See the kernel."""
+        self.table.note(heads, count, weights, sign, self.waiting, taken)
+        self.stored.stop = len(self.table)
+        if self.waiting.too_many:
+            raise Uncountable
 
     def weigh(self, iteration: int) -> None:
         """What the events of an iteration mean for the rows that have them."""

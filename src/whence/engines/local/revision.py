@@ -22,10 +22,11 @@ from whence.interrupts import uninterrupted
 from whence.lang.program import Program, Stratum, read_by
 from whence.plan.steps import RuleVersion, View
 from whence.plan.update_versions import Sieve
-from whence.tables import Tables, Uncountable
+from whence.tables import Ahead, Tables
 
 from .execute import Buffer
-from .kernel.layout import BEFORE, GAINED, ITERATION, LOST, MOST_DERIVATIONS, NOW, SEARCHED
+from .kernel.layout import BEFORE, GAINED, ITERATION, LOST, NOW, SEARCHED
+from .propagation import Propagation, propagation
 from .revised import FAR, Log, Revised
 from .table import Rows, Table, Words
 from .tables import LocalTables, Stored
@@ -56,6 +57,7 @@ class LocalRevision:
         self.own: dict[str, Revised] = {}
         self.watch: Callable[[], None] = lambda: None
         self.iteration = 0
+        self._handed_over: list[Propagation | None] = []  # of the stratum under way, once it was tried
         self.distinct = tables.distinct
         for name in tables.stored:
             compact(tables, name)
@@ -152,18 +154,13 @@ class LocalRevision:
 
     def derive(self, version: RuleVersion, sign: View) -> None:
         revised = self.own[version.rule.head.relation]
-        table = revised.table
         for buffer, count in self.tables.emitted(version):
             address = buffer.weights_address
             if revised.vectors is not None:
                 changed = self._change_vectors(revised.vectors, buffer, count, sign)
                 address = changed.ctypes.data
-            rows, iterations, weights = table.note(buffer.address, count, address, SIGNS[sign])
-            if address and len(weights) and np.abs(weights).max() >= MOST_DERIVATIONS:
-                raise Uncountable
-            revised.waiting.add(rows, iterations, weights)
+            revised.note(buffer.address, count, address, SIGNS[sign])
             self.watch()
-        revised.stored.stop = len(table)
         if revised.vectors is not None:
             self.tables.deltas[version.rule.head.relation, View.VECTOR].stop = len(revised.vectors.table)
 
@@ -183,15 +180,24 @@ class LocalRevision:
         for revised in self.own.values():
             revised.settle()
         while True:
-            iterations = [i for revised in self.own.values() for i in revised.waiting.by_iteration]
-            if not iterations:
+            iterations = [revised.waiting.first for revised in self.own.values()]
+            first = min((i for i in iterations if i is not None), default=None)
+            if first is None:
                 return None
-            self.iteration = min(iterations)
+            self.iteration = first
             for revised in self.own.values():
                 revised.weigh(self.iteration)
             if any(len(revised.changing) for revised in self.own.values()):
                 self._show()
                 return self.iteration
+
+    def run_ahead(self, planned: Callable[[], Ahead]) -> tuple[int, int]:
+        if self.dense:
+            return 0, 0
+        if not self._handed_over:
+            self._handed_over.append(propagation(self, planned(), SIGNS))
+        propagated = self._handed_over[0]
+        return propagated.run() if propagated else (0, 0)
 
     def end(self) -> tuple[int, int]:
         gained = lost = 0
@@ -217,6 +223,7 @@ class LocalRevision:
 
     def _close(self) -> None:
         self.own.clear()
+        self._handed_over.clear()
         self.tables.own = frozenset()
         for name, view in list(self.tables.deltas):
             if view in (View.CAUSE, View.MISSING, View.VECTOR):

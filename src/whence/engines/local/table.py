@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,9 +35,13 @@ from .kernel.layout import (
     X_INDEXED,
     X_KEYS,
     X_NEXT,
+    X_ROOM,
     X_SLOTS,
 )
 from .memory import Array
+
+if TYPE_CHECKING:
+    from .waiting import Waiting
 
 Words = np.ndarray[tuple[int], np.dtype[np.int64]]
 Rows = np.ndarray[tuple[int, int], np.dtype[np.int64]]
@@ -58,6 +63,7 @@ class Table:
         self.address = self.descriptor.ctypes.data
         self._fields = self.descriptor.data  # faster than NumPy for single words
         self._tags = np.empty(layout.CHUNK, np.int64)
+        self.tags_address = int(self._tags.ctypes.data)
         self._rows = Array(np.int64, FIRST_ROWS * arity)
         self._counts = Array(np.int32, FIRST_ROWS if counted else 0)
         self._slots = Array(np.int64, 1 << FIRST_BITS)
@@ -117,34 +123,21 @@ class Table:
     def insert_from(self, buffer: int, count: int, fresh: int, weights: int = 0, found: int = 0) -> None:
         taken = 0
         while True:
-            taken = self.kernel.insert(
-                self.address, buffer, taken, count, weights, fresh, self._tags.ctypes.data, found
-            )
+            taken = self.kernel.insert(self.address, buffer, taken, count, weights, fresh, self.tags_address, found)
             if taken == count:
                 return
             self._make_room()
 
-    def note(self, buffer: int, count: int, weights: int, sign: int) -> tuple[Halves, Halves, Halves]:
-        """Events at the heads of changed derivations: rows, iterations and weights. See the kernel."""
-        events = np.empty((3, count), np.int32)
-        noted = np.zeros(1, np.int64)
-        taken = 0
+    def note(self, heads: int, count: int, weights: int, sign: int, waiting: Waiting, taken: int = 0) -> None:
+        """Finds or appends the heads of changed derivations, which then wait as events. See the kernel."""
         while True:
             taken = self.kernel.note(
-                self.address,
-                buffer,
-                taken,
-                count,
-                weights,
-                sign,
-                self._tags.ctypes.data,
-                events.ctypes.data,
-                noted.ctypes.data,
+                self.address, heads, taken, count, weights, sign, self.tags_address, waiting.address
             )
             if taken == count:
-                kept = int(noted[0])
-                return events[0, :kept], events[1, :kept], events[2, :kept]
+                return
             self._make_room()
+            waiting.make_room()
 
     def append(self, rows: Rows) -> None:
         """Rows that differ from each other and from all there are. They get into the hash set once it is needed."""
@@ -279,6 +272,7 @@ class Index:
     def _publish(self) -> None:
         self._fields[X_SLOTS] = self._slots.address
         self._fields[X_NEXT] = self._next.address
+        self._fields[X_ROOM] = len(self._next)
 
 
 def grown(kernel: SimpleNamespace, slots: Array, bits: int) -> Array:

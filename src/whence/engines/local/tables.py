@@ -195,16 +195,20 @@ class LocalTables:
 
     def emitted(self, version: RuleVersion) -> Iterator[tuple[Buffer, int]]:
         """What a planned version emits, buffer by buffer."""
+        try:
+            yield from self.execution(version).results()
+        except (ZeroDivisionError, ConversionError) as error:
+            raise naming(version.rule)(error) from None
+
+    def execution(self, version: RuleVersion) -> Execution:
+        """What runs a planned version."""
         key = (id(version.rule), version.views, version.order)
         execution = self._executions.get(key)
         if execution is None:
             if key not in self._pipelines:  # with the version, so that nothing else gets its rule's number
                 self._pipelines[key] = version, assemble(primitives(version.steps), None, self.counts)
             execution = self._executions[key] = Execution(self._pipelines[key][1], self)
-        try:
-            yield from execution.results()
-        except (ZeroDivisionError, ConversionError) as error:
-            raise naming(version.rule)(error) from None
+        return execution
 
     def add(self, relation: str, rows: Words, count: int, weights: Words) -> None:
         """Tuples that were derived elsewhere in the iteration that is under way, each in so many ways."""

@@ -23,7 +23,7 @@ from whence.engines.local.tables import Stored
 from whence.lang.program import Stratum
 from whence.plan.steps import RuleVersion, View
 from whence.plan.update_versions import Sieve
-from whence.tables import Tables
+from whence.tables import Ahead, Tables
 
 from .asking import Asking
 from .batches import NUMBER, rows_of, typed
@@ -192,11 +192,14 @@ class SparkRevision(LocalRevision):
             layer, revised = self.homes.layer(name), self.own[name]
             layer.touch(np.concatenate([rows[:, :-1] for rows in heads.values()]))
             for sign, rows in heads.items():
-                revised.waiting.add(*revised.table.note(rows.ctypes.data, len(rows), 0, SIGNS[sign]))
+                revised.note(rows.ctypes.data, len(rows), 0, SIGNS[sign])
         self.watch()
         iteration = super().settle()
         self.asking.changed()
         return iteration
+
+    def run_ahead(self, planned: Callable[[], Ahead]) -> tuple[int, int]:
+        return (0, 0) if self.on_spark else super().run_ahead(planned)
 
     def end(self) -> tuple[int, int]:
         names = list(self.own)

@@ -23,16 +23,23 @@ MOST_DERIVATIONS = 2**31 - 1
 MOST_WEIGHT = 2**63 - 1
 
 # A log: what rows were when they were first touched in an epoch.
-G_ROWS, G_STAMPS, G_COUNTS, G_SIZE = range(4)
-LOG_WORDS = 4
+G_ROWS, G_STAMPS, G_COUNTS, G_SIZE, G_CAPACITY = range(5)
+LOG_WORDS = 5
+
+# Events that wait: CHAINS has for each iteration below LIMIT its newest event plus one, and how many there are, of four
+# bytes each. ROWS, WEIGHTS and NEXT are of the events; those from USED on were never used, FREE chains those that were.
+# No event waits before FIRST. WANTED is the iteration for which there was no room, TOO_MANY says that some weight was
+# more than is counted.
+W_CHAINS, W_LIMIT, W_ROWS, W_WEIGHTS, W_NEXT, W_CAPACITY, W_USED, W_FREE, W_FIRST, W_WANTED, W_TOO_MANY = range(11)
+WAITING_WORDS = 11
 
 # What happened to derivations whose heads are noted: they were lost, gained, or found for tuples that were deleted.
 LOST, GAINED, SEARCHED = range(3)
 
 # An index: SLOTS maps a key to the newest row that has it, NEXT chains to older ones (-1 ends). Newest first means
 # that the rows of one iteration, or all before it, are a stretch of the chain.
-X_SLOTS, X_BITS, X_NEXT, X_KEYS, X_INDEXED, X_COLUMN_COUNT, X_COLUMNS = range(7)
-INDEX_WORDS = 7  # then one word for each column
+X_SLOTS, X_BITS, X_NEXT, X_ROOM, X_KEYS, X_INDEXED, X_COLUMN_COUNT, X_COLUMNS = range(8)
+INDEX_WORDS = 8  # then one word for each column; NEXT has room for ROOM rows
 
 # A view, as a version reads it: the rows from LOW to HIGH and, where MASK is not 0, of these only those with
 # ((stamp & MASK) == VALUE) == SENSE. A probe without an INDEX is by whole rows.
@@ -86,3 +93,31 @@ LEVEL_WORDS = 3
 L_ROWS, L_CURSOR, L_CHAIN = range(3)
 
 DONE, SUSPENDED, DIVISION_BY_ZERO = range(3)
+
+# What the kernel needs to go through iterations of an Update by itself: these words, then a record for each relation of
+# the stratum, then one for each version, then the readings of versions.
+(
+    P_RELATIONS, P_VERSIONS, P_EFFECT, P_STEP, P_ITERATION, P_ROUNDS, P_CHANGED, P_BUDGET, P_MOST, P_EMITTED, P_TAKEN,
+) = range(11)  # fmt: skip
+PROPAGATION_WORDS = 11
+# A relation: MET has room for twice P_MOST rows, EVENTS and WEIGHTS for P_MOST events.
+(
+    R_TABLE, R_LOG, R_WAITING, R_LOST, R_GAINED, R_EVENTS, R_WEIGHTS, R_MET, R_LEAVING, R_COMING, R_TAGS,
+) = range(11)  # fmt: skip
+RELATION_WORDS = 11
+# A version: the arguments of `evaluate`; the relation of its head and what happens to that; the relation that drives it,
+# by what (one of the signs), and the table that holds this; the readings that grow.
+(
+    E_CODE, E_VIEWS, E_REGISTERS, E_STATE, E_FLAGS, E_OUT, E_OUT_WEIGHTS, E_OUT_CAPACITY, E_HEAD, E_SIGN, E_DRIVER,
+    E_DRIVEN_BY, E_DRIVING, E_READINGS, E_READINGS_AT,
+) = range(15)  # fmt: skip
+VERSION_WORDS = 15
+# A reading of a relation of the stratum: the view, its table, its index or 0.
+D_VIEW, D_TABLE, D_INDEX = range(3)
+READING_WORDS = 3
+
+SETTLING = -1  # the step between two iterations
+# Why it stopped: nothing waits; the next iteration has too many events; the log has no room; it has worked for a while;
+# a version is to be made ready; what it emitted is to be noted; a version failed; a count is too large, or less than
+# nothing.
+FINISHED, LARGE, NO_ROOM, PAUSED, UNREADY, OVERFULL, FAILED, UNCOUNTABLE, MISCOUNTED = range(9)

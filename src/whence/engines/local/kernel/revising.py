@@ -20,6 +20,47 @@ def log_row(log, row, stamp, count):
 
 
 @kernel
+def first_waiting(waiting_address):
+    """The first iteration for which an event waits, or -1."""
+    waiting = words(waiting_address)
+    chains = halves(waiting[W_CHAINS])
+    iteration = waiting[W_FIRST]
+    limit = waiting[W_LIMIT]
+    while iteration < limit and chains[2 * iteration] == 0:
+        iteration += 1
+    waiting[W_FIRST] = iteration
+    return iteration if iteration < limit else -1
+
+
+@kernel
+def take_events(waiting_address, iteration, rows_address, weights_address):
+    """Take the events of an iteration out of what waits; there is room for them. Returns how many they are."""
+    waiting = words(waiting_address)
+    chains = halves(waiting[W_CHAINS])
+    following = halves(waiting[W_NEXT])
+    event_rows = halves(waiting[W_ROWS])
+    event_weights = halves(waiting[W_WEIGHTS])
+    rows = halves(rows_address)
+    weights = halves(weights_address)
+    newest = chains[2 * iteration]
+    count = 0
+    place = newest
+    last = 0
+    while place != 0:
+        rows[count] = event_rows[place - 1]
+        weights[count] = event_weights[place - 1]
+        count += 1
+        last = place
+        place = following[place - 1]
+    if count > 0:
+        following[last - 1] = waiting[W_FREE]
+        waiting[W_FREE] = newest
+        chains[2 * iteration] = 0
+        chains[2 * iteration + 1] = 0
+    return count
+
+
+@kernel
 def weigh_events(
     table_address, log_address, rows_address, weights_address, count, iteration, met_address, sizes_address
 ):

@@ -116,15 +116,32 @@ def insert(table_address, buffer_address, start, count, weights_address, fresh, 
 
 
 @kernel
-def note(
-    table_address, buffer_address, start, count, weights_address, sign, tags_address, events_address, noted_address
-):
-    """Find or append the heads of derivations that changed, and note those that may mean something.
+def push_event(waiting, row, iteration, weight):
+    """Let an event wait; there is room for it."""
+    place = waiting[W_FREE] - 1
+    following = halves(waiting[W_NEXT])
+    if place >= 0:
+        waiting[W_FREE] = following[place]
+    else:
+        place = waiting[W_USED]
+        waiting[W_USED] = place + 1
+    chains = halves(waiting[W_CHAINS])
+    halves(waiting[W_ROWS])[place] = row
+    halves(waiting[W_WEIGHTS])[place] = weight
+    following[place] = chains[2 * iteration]
+    chains[2 * iteration] = place + 1
+    chains[2 * iteration + 1] += 1
+    if iteration < waiting[W_FIRST]:
+        waiting[W_FIRST] = iteration
+
+
+@kernel
+def note(table_address, buffer_address, start, count, weights_address, sign, tags_address, waiting_address):
+    """Find or append the heads of derivations that changed, and let those that may mean something wait as events.
 
     A row of the buffer is a head and its iteration. An event matters up to the iteration that its tuple has, or always
-    if the tuple is not there; but one that has just been deleted has those that a search finds, and no others. Events
-    are three arrays of `count` numbers of four bytes: rows, iterations, signed weights; `noted` says how many they are.
-    Returns how many rows were taken before the table was full.
+    if the tuple is not there; but one that has just been deleted has those that a search finds, and no others.
+    Returns how many rows were taken before the table or what waits was full.
     """
     table = words(table_address)
     arity = table[T_ARITY]
@@ -136,11 +153,7 @@ def note(
     buffer = words(buffer_address)
     weights = words(weights_address)
     tags = words(tags_address)
-    event_rows = halves(events_address)
-    event_iterations = halves(events_address + count * 4)
-    event_weights = halves(events_address + count * 8)
-    noted = words(noted_address)
-    kept = noted[0]
+    waiting = words(waiting_address)
     shift = 32 - bits
     mask = (1 << bits) - 1
     limit = min(table[T_CAPACITY], (1 << bits) - (1 << (bits - 2)))
@@ -161,6 +174,11 @@ def note(
                 prefetch(table[T_ROWS] + ((slot & LOW) - 1) * arity * 8)
                 prefetch(table[T_STAMPS] + ((slot & LOW) - 1) * 4)
         for i in range(block, stop):
+            iteration = buffer[i * stride + arity]
+            if iteration >= waiting[W_LIMIT] or (waiting[W_FREE] == 0 and waiting[W_USED] == waiting[W_CAPACITY]):
+                table[T_SIZE] = size
+                waiting[W_WANTED] = iteration
+                return i
             tag = tags[i - block]
             place = tag >> shift
             row = -1
@@ -177,7 +195,6 @@ def note(
             if row < 0:
                 if size >= limit:
                     table[T_SIZE] = size
-                    noted[0] = kept
                     return i
                 row = size
                 size += 1
@@ -185,7 +202,6 @@ def note(
                 for c in range(arity):
                     rows[row * arity + c] = buffer[i * stride + c]
             stamp = stamps[row]
-            iteration = buffer[i * stride + arity]
             there = (stamp & NOW) != 0
             changed = (stamp & CHANGED) != 0
             if sign == SEARCHED:
@@ -195,14 +211,13 @@ def note(
             else:
                 matters = not changed
             if matters:
-                weight = 1 if weights_address == 0 else min(weights[i], MOST_DERIVATIONS)
-                event_rows[kept] = row
-                event_iterations[kept] = iteration
-                event_weights[kept] = -weight if sign == LOST else weight
-                kept += 1
+                weight = 1 if weights_address == 0 else weights[i]
+                if weight >= MOST_DERIVATIONS:
+                    weight = MOST_DERIVATIONS
+                    waiting[W_TOO_MANY] = 1
+                push_event(waiting, row, iteration, -weight if sign == LOST else weight)
         block = stop
     table[T_SIZE] = size
-    noted[0] = kept
     return count
 
 
