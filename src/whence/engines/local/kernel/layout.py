@@ -105,8 +105,8 @@ PROPAGATION_WORDS = 11
     R_TABLE, R_LOG, R_WAITING, R_LOST, R_GAINED, R_EVENTS, R_WEIGHTS, R_MET, R_LEAVING, R_COMING, R_TAGS,
 ) = range(11)  # fmt: skip
 RELATION_WORDS = 11
-# A version: the arguments of `evaluate`; the relation of its head and what happens to that; the relation that drives it,
-# by what (one of the signs), and the table that holds this; the readings that grow.
+# A version: the arguments of `evaluate`; the relation of its head and what happens to that; the relation that drives
+# it, by what (one of the signs), and the table that holds this; the readings that grow.
 (
     E_CODE, E_VIEWS, E_REGISTERS, E_STATE, E_FLAGS, E_OUT, E_OUT_WEIGHTS, E_OUT_CAPACITY, E_HEAD, E_SIGN, E_DRIVER,
     E_DRIVEN_BY, E_DRIVING, E_READINGS, E_READINGS_AT,
