@@ -27,7 +27,8 @@ from whence.engines.local import revision, vectors
 from whence.engines.local.revised import Log, Revised
 from whence.engines.local.revision import MOST_DEAD, LocalRevision
 from whence.engines.local.table import Table
-from whence.maintain.elastic import Controller, GaveUp
+from whence.maintain import elastic
+from whence.maintain.attempt import GaveUp
 
 PROGRAM = """
 .decl edge(x: number, y: number)
@@ -233,7 +234,7 @@ class Endurance:
     def given_up(self, insert: dict[str, Any], delete: dict[str, Any]) -> None:
         call, after = int(2 ** self.random.uniform(0, 6)), self.random.random() < 0.5
         with breaking(UPDATING, call, after, GaveUp), pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Controller, "_expected", lambda *_: 0.0)  # every stratum is tried
+            patch.setattr(elastic, "_patient", lambda _: False)  # every stratum is tried
             impact = self.session.update(insert, delete, strategy="elastic")
         if any("given up" in report.reason for report in impact.strata):
             self.note("given up")

@@ -7,36 +7,35 @@ its derivations there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from time import perf_counter
 
 from whence.lang.program import Program, Stratum
+from whence.maintain.pace import Pace, Pacing
 from whence.plan import RuleVersion, View, first_versions, later_versions, planned
 from whence.tables import Lost, Progress, Silent, Tables
 
 ATTEMPTS = 4  # at a stratum, when machines are lost
 
 
-def bootstrap(program: Program, tables: Tables, progress: Progress | None = None) -> dict[tuple[str, ...], float]:
-    """Evaluates all strata; returns the seconds that each took."""
-    progress = progress or Silent()
+def bootstrap(program: Program, tables: Tables, progress: Progress | None = None) -> dict[tuple[str, ...], Pace]:
+    """Evaluates all strata; returns how each went."""
+    pacing = Pacing(progress or Silent())
     limits = limits_of(program)
-    seconds: dict[tuple[str, ...], float] = {}
+    paces: dict[tuple[str, ...], Pace] = {}
     strata = [stratum for stratum in program.strata if stratum.rules]
     for number, stratum in enumerate(strata, 1):
-        started = perf_counter()
         for attempt in range(1, ATTEMPTS + 1):
-            progress.stratum(number, len(strata), stratum)
+            pacing.stratum(number, len(strata), stratum)
             try:
-                if not tables.solve(stratum, progress):
+                if not tables.solve(stratum, pacing):
                     tables.begin(stratum)
-                    evaluate(stratum, tables, limits, progress)
+                    evaluate(stratum, tables, limits, pacing)
                     tables.end()
                 break
             except Lost:
                 if attempt == ATTEMPTS:
                     raise
-        seconds[stratum.relations] = perf_counter() - started
-    return seconds
+        paces[stratum.relations] = pacing.end()
+    return paces
 
 
 def limits_of(program: Program) -> dict[str, int]:

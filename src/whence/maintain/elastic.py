@@ -1,37 +1,40 @@
 """The elastic controller: for each stratum that a change reaches, Update or Bootstrap, and why.
 
-Update is tried as long as it costs less than a share of what Bootstrap of the stratum last took; then its work is
-dropped (000, section 4). Beyond the paper, each stratum is decided by itself, so that a heavy one does not throw away
-the cheap ones; and what Updates cost in earlier epochs, by the size of their change, predicts what this one will. One
-that would take longer than Bootstrap is not tried; one that would not may take its time, whatever the share. Where an
-Update was given up, how far it had come tells what it would have cost. A prediction that keeps an Update from being
-tried fades, so that it will be tried again.
+Update is tried, and given up when it is seen to cost more than Bootstrap (`attempt`); then its work is dropped and the
+stratum is bootstrapped (000, section 4). Beyond the paper, each stratum is decided by itself, so that a heavy one does
+not throw away the cheap ones; and what Updates cost in earlier epochs, by the size of their change, predicts what this
+one will. One that is known to take longer than Bootstrap is not tried, unless the last that was is long ago. What is
+learned is in units of Bootstrap's time, so that it holds when the state grows or shrinks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 from time import perf_counter
 from typing import Any
 
 from whence.errors import WhenceError
 from whence.lang.program import Program, Stratum, read_by
+from whence.maintain.attempt import Attempt, GaveUp
 from whence.maintain.bootstrap import evaluate, limits_of
 from whence.maintain.impact import StratumReport
+from whence.maintain.pace import Pace, Pacing
 from whence.maintain.update import Plans, update
 from whence.plan import UpdateVersions, View, update_versions
 from whence.tables import Progress, Refused, Revision, Silent, Tables, Uncountable
 
 STRATEGIES = ("elastic", "update", "bootstrap")
 SHARE = 0.2
-ALWAYS = 0.02  # seconds that an Update may take in any case
+SHORT = 0.02  # seconds of a Bootstrap that is not worth knowing beforehand
 UNKNOWN = 3e-7  # seconds a tuple that Bootstrap is taken to need where it was never measured
 AMPLIFIED = 3.0  # how much more a changed tuple is taken to cost than one that is read by Bootstrap, before it is known
 RECENT = 0.5  # the weight of the last Update in what is learned
-FADING = 0.7
+ALIKE = 4  # a change of up to so many times the tuples is expected to go like the one that was seen
 TRUSTED = 0.8  # the share that an Update may cost where one of a change as large was the better choice
 LATE = 4.0  # how much more than expected an Update may take
+MOST = 10.0  # Bootstraps that an Update which was given up is taken to cost at most
+PATIENCE = 2  # Updates that are not tried after the first that failed; twice as many after the next
 
 
 @dataclass(frozen=True)
@@ -52,22 +55,22 @@ class Policy:
             raise WhenceError(f"the share of Bootstrap that an Update may cost is more than 0, not {self.share}")
 
 
-class GaveUp(Exception):
-    """The Update has cost more than it may."""
-
-
 @dataclass
 class Learned:
-    """Of a stratum: seconds of its last Bootstrap, and seconds an Update takes for each tuple that has changed.
+    """Of a stratum: seconds of its last Bootstrap, and the part of that which an Update takes for each changed tuple.
 
-    `sure` says that the latter was seen, and not only hoped for; `worked` is the size of a change for which Update was
-    the better choice, 0 if it was not lately.
+    `seen` is the size of the change from which the latter is known. `worked` is the size of a change for which Update
+    was the better choice, 0 if it was not lately; `failed` how many Updates in a row were not, and `passed_over`
+    how many were not tried since.
     """
 
     bootstrap: float | None = None
+    pace: Pace = field(default_factory=Pace)
     changed: float | None = None
-    sure: bool = False
+    seen: int = 0
     worked: int = 0
+    failed: int = 0
+    passed_over: int = 0
 
 
 class Controller:
@@ -80,9 +83,10 @@ class Controller:
         self._versions: dict[tuple[str, ...], tuple[UpdateVersions, Plans]] = {}
         self._reads = {s.relations: tuple(dict.fromkeys((*s.relations, *read_by(s)))) for s in program.strata}
 
-    def bootstrapped(self, seconds: Mapping[tuple[str, ...], float]) -> None:
-        for relations, taken in seconds.items():
-            self._of(relations).bootstrap = taken
+    def bootstrapped(self, paces: Mapping[tuple[str, ...], Pace]) -> None:
+        for relations, pace in paces.items():
+            known = self._of(relations)
+            known.bootstrap, known.pace = pace.seconds, pace
 
     def revise(self, revision: Revision, policy: Policy, progress: Progress | None = None) -> tuple[StratumReport, ...]:
         """Brings every stratum that the change reaches up to date; the revision is not committed yet."""
@@ -106,7 +110,6 @@ class Controller:
         started = perf_counter()
         known = self._of(stratum.relations)
         limited = [name for name in stratum.relations if name in self.limits]
-        budget = float("inf")
         if limited:
             reason = f"{limited[0]} has a .limitsize, which has no incremental form"
         elif policy.strategy == "bootstrap":
@@ -114,25 +117,31 @@ class Controller:
         else:
             whole = known.bootstrap or self._guess(stratum, revision)
             reason = "as asked"
+            attempt = Attempt(revision, whole, 0.0, float("inf"), Pace())
+            revision.watch = lambda: None
             if policy.strategy == "elastic":
                 expected = self._expected(stratum, changed, whole, revision)
                 tuples = "1 changed tuple" if changed == 1 else f"{changed:,} changed tuples"
                 reason = f"{tuples}: expected to take {_time(expected)}, Bootstrap {_time(whole)}"
-                if expected > max(whole, ALWAYS):
-                    if known.changed is not None:
-                        known.changed, known.sure = FADING * known.changed, False
+                if expected > whole > SHORT and known.failed and changed <= ALIKE * known.seen and _patient(known):
+                    known.passed_over += 1
                     return self._bootstrap(stratum, revision, started, reason, self._stays(known, changed), progress)
-                budget = _budget(known, changed, whole, expected, policy.share)
+                size = sum(revision.size(name, View.ALL) for name in stratum.relations)
+                share = _share(known, changed, expected / whole, policy.share)
+                attempt = Attempt(revision, whole, size, share, known.pace)
+                revision.watch = attempt.watch
             try:
                 progress.placed("update", reason)
-                return self._update(stratum, changed, revision, started, budget, reason, progress)
+                return self._update(stratum, changed, revision, started, attempt, reason, progress)
             except GaveUp:
-                spent = perf_counter() - started
+                spent, left = attempt.seconds, attempt.left()
                 done = revision.drop()
                 reason = f"Update was given up after {_time(spent)}; Bootstrap took {_time(whole)}"
                 report = self._bootstrap(stratum, revision, started, reason, self._stays(known, changed), progress)
-                times_more = max(1.0, (report.inserted + report.deleted) / max(1, done))
-                self._learn(known, spent * times_more / changed)
+                times_more = (report.inserted + report.deleted) / max(1, done)
+                total = spent + left if left is not None else spent * max(1.0, times_more)
+                self._learn(stratum, changed, min(max(total, whole), MOST * whole), whole)
+                known.failed, known.passed_over = known.failed + 1, 0
                 return report
             except Uncountable:
                 revision.drop()
@@ -148,43 +157,39 @@ class Controller:
         changed: int,
         revision: Revision,
         started: float,
-        budget: float,
+        attempt: Attempt,
         reason: str,
         progress: Progress,
     ) -> StratumReport:
-        prepared = revision.arranging
-
-        def watch() -> None:
-            if perf_counter() - started - (revision.arranging - prepared) > budget:
-                raise GaveUp
-
+        known = self._of(stratum.relations)
         if stratum.relations not in self._versions:
             self._versions[stratum.relations] = update_versions(stratum), {}
         versions, plans = self._versions[stratum.relations]
-        revision.watch = watch
-        inserted, deleted = update(stratum, versions, revision, progress, plans)
-        seconds = perf_counter() - started
-        known = self._of(stratum.relations)
-        known.worked = changed
-        self._learn(known, (seconds - (revision.arranging - prepared)) / changed)
-        return StratumReport(stratum.relations, "update", reason, seconds, inserted, deleted)
+        inserted, deleted = update(stratum, versions, revision, progress, plans, attempt.course)
+        known.worked, known.failed = changed, 0
+        self._learn(stratum, changed, attempt.seconds, known.bootstrap or attempt.seconds)
+        return StratumReport(stratum.relations, "update", reason, perf_counter() - started, inserted, deleted)
 
     def _bootstrap(
         self, stratum: Stratum, revision: Revision, started: float, reason: str, ready: bool, progress: Progress
     ) -> StratumReport:
         progress.placed("bootstrap", reason)
         begun = perf_counter()
+        pacing = Pacing(progress)
+        known = self._of(stratum.relations)
 
         def evaluated(tables: Tables) -> None:
-            if not tables.solve(stratum, progress):
+            pacing.begin()
+            if not tables.solve(stratum, pacing):
                 tables.begin(stratum)
-                evaluate(stratum, tables, self.limits, progress)
+                evaluate(stratum, tables, self.limits, pacing)
                 tables.end()
+            known.pace = pacing.end()
 
         inserted, deleted = revision.recompute(stratum, evaluated, ready)
         if stratum.relations in self._versions:
             self._versions[stratum.relations][1].clear()  # plans were made for other sizes
-        self._of(stratum.relations).bootstrap = perf_counter() - begun
+        known.bootstrap = perf_counter() - begun
         return StratumReport(stratum.relations, "bootstrap", reason, perf_counter() - started, inserted, deleted)
 
     # What is known
@@ -200,12 +205,15 @@ class Controller:
         if rate is None:
             below = [name for name in self._reads[stratum.relations] if name not in stratum.relations]
             read = sum(revision.size(name, View.ALL) for name in below or stratum.relations)
-            rate = AMPLIFIED * whole / max(1.0, read)
-        return rate * changed
+            rate = AMPLIFIED / max(1.0, read)
+        return rate * changed * whole
 
-    def _learn(self, known: Learned, rate: float) -> None:
-        known.changed = rate if known.changed is None else RECENT * rate + (1 - RECENT) * known.changed
-        known.sure = True
+    def _learn(self, stratum: Stratum, changed: int, seconds: float, whole: float) -> None:
+        known = self._of(stratum.relations)
+        rate = seconds / max(whole, 1e-6) / changed
+        alike = known.changed is not None and known.seen <= ALIKE * changed and changed <= ALIKE * known.seen
+        known.changed = RECENT * rate + (1 - RECENT) * known.changed if alike and known.changed is not None else rate
+        known.seen = changed
 
     def _stays(self, known: Learned, changed: int) -> bool:
         """Whether Updates are expected after this Bootstrap: not if a change no larger than before was too much."""
@@ -215,24 +223,32 @@ class Controller:
 
     def to_json(self) -> dict[str, Any]:
         """What has been learned, for a state that is kept."""
-        return {" ".join(relations): asdict(known) for relations, known in self.learned.items()}
+        return {
+            " ".join(relations): {**vars(known), "pace": known.pace.to_json()}
+            for relations, known in self.learned.items()
+        }
 
     def remember(self, learned: Mapping[str, Any]) -> None:
-        """The opposite; what does not fit the program is left out."""
+        """The opposite; what does not fit the program, or was written by an earlier version, is left out."""
         strata = {" ".join(stratum.relations): stratum.relations for stratum in self.program.strata}
+        names = {field.name for field in fields(Learned)}
         for text, known in learned.items():
-            if text in strata:
-                self.learned[strata[text]] = Learned(**known)
+            if text in strata and known.keys() == names:
+                self.learned[strata[text]] = Learned(**{**known, "pace": Pace.of_json(known["pace"])})
 
 
-def _budget(known: Learned, changed: int, whole: float, expected: float, share: float) -> float:
-    """Seconds after which an Update is given up."""
-    budget = max(share * whole, ALWAYS)
-    if known.sure:
-        budget = max(budget, min(whole, LATE * expected))
+def _patient(known: Learned) -> bool:
+    """Whether Updates have not been passed over long enough to try one again."""
+    return known.passed_over < PATIENCE << (known.failed - 1)
+
+
+def _share(known: Learned, changed: int, expected: float, share: float) -> float:
+    """The share of Bootstrap that an Update may cost where nothing tells how far it has come."""
     if changed <= known.worked:
-        budget = max(budget, TRUSTED * whole)
-    return budget
+        share = max(share, TRUSTED)
+    if changed <= ALIKE * known.seen:
+        share = max(share, min(1.0, LATE * expected))
+    return share
 
 
 def _time(seconds: float) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from whence.lang.program import Stratum
+from whence.maintain.attempt import Course
 from whence.plan import Driven, RuleVersion, Search, Statistics, UpdateVersions, View, cost, planned
 from whence.plan.steps import DELTAS
 from whence.tables import Ahead, Progress, Revision, Silent
@@ -30,14 +31,20 @@ def update(
     revision: Revision,
     progress: Progress | None = None,
     plans: Plans | None = None,
+    course: Course | None = None,
 ) -> tuple[int, int]:
-    """Updates a stratum; says how many tuples it gained and lost. `plans` of earlier epochs are used and added to."""
+    """Updates a stratum; says how many tuples it gained and lost.
+
+    `plans` of earlier epochs are used and added to; `course` is kept up to say where it is.
+    """
     progress = progress or Silent()
     revision.begin(stratum)
-    planning = Planning(revision, {} if plans is None else plans)
+    course = course or Course()
+    planning = Planning(revision, {} if plans is None else plans, course)
     for cause in versions.causes:
         driven = [d.version for d in cause.versions if revision.size(d.relation, d.view)]
         revision.collect(cause.name, cause.arity, map(planning.of, driven))
+    course.driving = planning.driving([*versions.first_lost, *versions.first_gained])
     planning.derive(versions.first_lost, View.LOST)
     revision.take_effect()
     planning.derive(versions.first_gained, View.GAINED)
@@ -78,9 +85,10 @@ class FewChanges:
 class Planning:
     """Plans of versions, made when they are first needed and again when what drives them has become much larger."""
 
-    def __init__(self, revision: Revision, plans: Plans) -> None:
+    def __init__(self, revision: Revision, plans: Plans, course: Course) -> None:
         self.revision = revision
         self.plans = plans
+        self.course = course
 
     def of(self, version: RuleVersion, driving: float = 0) -> RuleVersion:
         key = (id(version), int(driving).bit_length() // 3)
@@ -88,10 +96,15 @@ class Planning:
             self.plans[key] = planned(version, self.revision)
         return self.plans[key]
 
+    def driving(self, versions: Iterable[Driven]) -> float:
+        """How many tuples there are that drive versions."""
+        return sum(self.revision.size(driven.relation, driven.view) for driven in versions)
+
     def derive(self, versions: Iterable[Driven], sign: View) -> None:
         for driven in versions:
             driving = self.revision.size(driven.relation, driven.view)
             if driving:
+                self.course.drive(driving)
                 self.revision.derive(self.of(driven.version, driving), sign)
 
     def ahead(self, lost: Iterable[Driven], gained: Iterable[Driven], searches: Iterable[Search]) -> Ahead:
@@ -112,6 +125,7 @@ class Planning:
         for search in searches:
             missing = self.revision.size(search.relation, View.MISSING)
             if missing:
+                self.course.drive(missing)
                 self.revision.derive(self.way(search, missing), View.MISSING)
 
     def way(self, search: Search, missing: float) -> RuleVersion:

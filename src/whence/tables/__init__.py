@@ -86,10 +86,17 @@ class Revision(Statistics, Protocol):
 
     Of a stratum that is begun, `LOST` and `GAINED` are the changes that are being propagated: at first those of lower
     relations and of its input, then, after each `settle`, those of one iteration, as they were and as they are to be.
-    `watch` is called every now and then, and may raise.
+    `watch` is called every now and then, and may raise. `iteration` is the one under way, 0 for the first changes;
+    `through` is the part of what drives the version under way that has been read; `net` the number of tuples that have
+    come into the stratum so far, less those that have gone.
     """
 
     watch: Callable[[], None]
+    iteration: int
+    through: float
+
+    @property
+    def net(self) -> int: ...
 
     @property
     def dense(self) -> bool:

@@ -164,6 +164,12 @@ class Running:
         return bool(self._state[S_ERROR] == SUSPENDED)
 
     @property
+    def through(self) -> float:
+        """The part of a relation that is scanned first which has been scanned."""
+        low, high = self._views[V_LOW], self._views[V_HIGH]
+        return (self._state[S_LEVELS + L_CURSOR] - low) / (high - low) if self.scans_relation and low < high else 0.0
+
+    @property
     def driving(self) -> Table:
         """The table that is scanned first."""
         _, reading = self._relations[0]
@@ -213,6 +219,11 @@ class Execution:
             for part in parts
             if isinstance(part, Group)
         }
+
+    @property
+    def through(self) -> float:
+        """The part of what is read first that has been read; nothing of it where that is no relation."""
+        return self.running[0].through
 
     def results(self, source: Rows | None = None) -> Iterator[tuple[Buffer, int]]:
         """The buffer with the number of rows that were emitted into it, until all are."""

@@ -49,6 +49,7 @@ from .kernel.layout import (
     R_LOG,
     R_LOST,
     R_MET,
+    R_NET,
     R_TABLE,
     R_TAGS,
     R_WAITING,
@@ -148,10 +149,13 @@ class Propagation:
         while True:
             fields[P_BUDGET] = BUDGET
             outcome = revision.tables.kernel.propagate(self._words.ctypes.data)
-            for revised in revision.own.values():
+            for i, revised in enumerate(revision.own.values()):
                 revised.stored.stop = len(revised.table)
+                at = PROPAGATION_WORDS + i * RELATION_WORDS + R_NET
+                revised.net, fields[at] = revised.net + fields[at], 0
             if outcome in (FINISHED, LARGE):
                 break
+            revision.iteration = fields[P_ITERATION]
             self._attend_to(outcome)
             revision.watch()
             revision.tables.tick()

@@ -79,6 +79,8 @@ class Revised:
         self.waiting = Waiting(kernel)
         self.changing: Halves = NONE
         self.leaving = 0
+        self.moving = 0  # of those that come, how many were there later
+        self.net = 0  # tuples that came so far, less those that went
 
     @property
     def missing(self) -> Halves:
@@ -111,7 +113,7 @@ class Revised:
         if not len(rows):
             return
         met = np.empty(2 * len(rows), np.int32)
-        sizes = np.zeros(2, np.int64)
+        sizes = np.zeros(3, np.int64)
         log = self.log.room(len(rows))
         outcome = self.kernel.weigh_events(
             self.table.address,
@@ -126,8 +128,8 @@ class Revised:
         if outcome == 1:
             raise Uncountable
         assert outcome == 0, "more derivations were lost than there were"
-        self.leaving = int(sizes[0])
-        self.changing = met[: sizes.sum()].copy()
+        self.leaving, self.moving = int(sizes[0]), int(sizes[2])
+        self.changing = met[: sizes[0] + sizes[1]].copy()
 
     def show(self, lost: Stored, gained: Stored, iteration: int) -> None:
         """Fills tables with what is to change, as it is and as it will be."""
@@ -147,8 +149,9 @@ class Revised:
     def settle(self) -> None:
         """The changes under way are done with."""
         if len(self.changing):
+            self.net += len(self.changing) - 2 * self.leaving - self.moving
             self.kernel.unmark_rows(self.table.address, self.changing.ctypes.data, len(self.changing))
-            self.changing, self.leaving = NONE, 0
+            self.changing, self.leaving, self.moving = NONE, 0, 0
 
     def undo(self) -> None:
         self.log.undo(self.table)

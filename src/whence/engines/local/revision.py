@@ -57,6 +57,7 @@ class LocalRevision:
         self.own: dict[str, Revised] = {}
         self.watch: Callable[[], None] = lambda: None
         self.iteration = 0
+        self.through = 0.0
         self._handed_over: list[Propagation | None] = []  # of the stratum under way, once it was tried
         self.distinct = tables.distinct
         for name in tables.stored:
@@ -71,6 +72,10 @@ class LocalRevision:
     @property
     def arranging(self) -> float:
         return self.tables.arranging
+
+    @property
+    def net(self) -> int:
+        return sum(revised.net for revised in self.own.values())
 
     def changed(self, relation: str) -> int:
         if relation in self.inputs and (relation, View.LOST) not in self.differences:
@@ -154,7 +159,9 @@ class LocalRevision:
 
     def derive(self, version: RuleVersion, sign: View) -> None:
         revised = self.own[version.rule.head.relation]
+        execution = self.tables.execution(version)
         for buffer, count in self.tables.emitted(version):
+            self.through = execution.through
             address = buffer.weights_address
             if revised.vectors is not None:
                 changed = self._change_vectors(revised.vectors, buffer, count, sign)

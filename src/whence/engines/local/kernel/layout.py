@@ -100,11 +100,12 @@ DONE, SUSPENDED, DIVISION_BY_ZERO = range(3)
     P_RELATIONS, P_VERSIONS, P_EFFECT, P_STEP, P_ITERATION, P_ROUNDS, P_CHANGED, P_BUDGET, P_MOST, P_EMITTED, P_TAKEN,
 ) = range(11)  # fmt: skip
 PROPAGATION_WORDS = 11
-# A relation: MET has room for twice P_MOST rows, EVENTS and WEIGHTS for P_MOST events.
+# A relation: MET has room for twice P_MOST rows, EVENTS and WEIGHTS for P_MOST events. NET adds up what came and went.
 (
-    R_TABLE, R_LOG, R_WAITING, R_LOST, R_GAINED, R_EVENTS, R_WEIGHTS, R_MET, R_LEAVING, R_COMING, R_TAGS,
-) = range(11)  # fmt: skip
-RELATION_WORDS = 11
+    R_TABLE, R_LOG, R_WAITING, R_LOST, R_GAINED, R_EVENTS, R_WEIGHTS, R_MET, R_LEAVING, R_COMING, R_MOVING,
+    R_NET, R_TAGS,
+) = range(13)  # fmt: skip
+RELATION_WORDS = 13
 # A version: the arguments of `evaluate`; the relation of its head and what happens to that; the relation that drives
 # it, by what (one of the signs), and the table that holds this; the readings that grow.
 (

@@ -77,8 +77,10 @@ def let_go(propagation, relations):
     for r in range(propagation[P_RELATIONS]):
         relation = words(relations + r * (RELATION_WORDS * 8))
         unmark_rows(relation[R_TABLE], relation[R_MET], relation[R_LEAVING] + relation[R_COMING])
+        relation[R_NET] += relation[R_COMING] - relation[R_MOVING] - relation[R_LEAVING]
         relation[R_LEAVING] = 0
         relation[R_COMING] = 0
+        relation[R_MOVING] = 0
 
 
 @kernel

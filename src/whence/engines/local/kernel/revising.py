@@ -67,7 +67,8 @@ def weigh_events(
     """Sum up the events of an iteration by row, in the rows' own counts, and say what they mean.
 
     `met` has room for twice `count` numbers. In the end it holds the rows that leave, then those that come, and `sizes`
-    how many of each; both are marked as changed. Returns 1 if a tuple has more derivations than are counted.
+    how many of each, and how many of the latter were there later; both are marked as changed. Returns 1 if a tuple has
+    more derivations than are counted.
     """
     table = words(table_address)
     stamps = halves(table[T_STAMPS])
@@ -104,6 +105,7 @@ def weigh_events(
             return 1
         counts[row] = total
     leaving = 0
+    moving = 0
     for i in range(number):  # those that leave to the front; those that come over the counts, which are read before
         row = met[i]
         stamp = stamps[row]
@@ -117,6 +119,8 @@ def weigh_events(
             leaving += 1
         elif not here and counts[row] > 0:
             before[i] = row
+            if (stamp & NOW) != 0:
+                moving += 1
         else:
             if not here:
                 counts[row] = was
@@ -128,6 +132,7 @@ def weigh_events(
             coming += 1
     sizes[0] = leaving
     sizes[1] = coming
+    sizes[2] = moving
     return 0
 
 
