@@ -18,7 +18,8 @@ from whence.tables import Revision
 ALWAYS = 0.002  # seconds that an Update may take in any case
 PROBE = 0.05  # the share of Bootstrap that it takes to see how an Update goes
 EARLY = 0.02  # what is less than this part of the work tells nothing of the rest
-EVENTS = 0.5  # the part of the work that is taken to be done once all events of the first batch wait
+COARSE = 1.25  # how much longer than Bootstrap it may seem to take in the first batch, where that is told badly
+EVENTS = 0.6  # the part of the work that is taken to be done once all events of the first batch wait
 
 
 class GaveUp(Exception):
@@ -65,6 +66,10 @@ class Attempt:
             return self.whole
         return self.whole * max(0.0, 1 + self.revision.net / self.tuples)
 
+    @property
+    def _in_first_batch(self) -> bool:
+        return self._first_batch is None or not self.pace.recursive
+
     def watch(self) -> None:
         seconds = self.seconds
         if self.revision.iteration and self._first_batch is None:
@@ -72,15 +77,20 @@ class Attempt:
         if seconds < max(ALWAYS, PROBE * self.whole):
             return
         left = self.left()
-        if (seconds > self.share * self.whole) if left is None else (left > self.bootstrap):
+        if left is None:
+            most, cost = self.share * self.whole, seconds
+        else:
+            most, cost = self.bootstrap * (COARSE if self._in_first_batch else 1.0), left
+        if cost > most:
             raise GaveUp
 
     def left(self) -> float | None:
         """The seconds that it is expected to take from now on; None if nothing tells."""
         seconds = self.seconds
-        if self._first_batch is None or not self.pace.recursive:
+        if self._in_first_batch:
             driven = self.course.driven + self.course.under_way * self.revision.through
             done = EVENTS * min(1.0, driven / max(1.0, self.course.driving))
         else:
+            assert self._first_batch is not None
             done, seconds = self.pace.part(self.revision.iteration - 1), seconds - self._first_batch
         return None if done < EARLY or done == 1 else seconds * (1 - done) / done
