@@ -38,6 +38,11 @@ class Difference:
         return came, went
 
 
+def declaration(relation: Relation) -> str:
+    """The text of a declaration, on one line."""
+    return f".decl {relation.name}({', '.join(f'{column.name}: {column.type}' for column in relation.columns)})"
+
+
 def difference(before: Program, after: Program) -> Difference:
     return Difference(
         without(after.rules, before.rules),
