@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from whence.lang.difference import declaration, difference
+from whence.lang.difference import declaration, difference, directives_without
 from whence.lang.program import Program
 from whence.store import Epoch
 
@@ -81,11 +81,15 @@ def entry(epoch: Epoch) -> Entry:
 def program_changes(before: Program, after: Program) -> dict[str, list[str]]:
     """The declarations and the clauses, as texts, that one program has and the other has not."""
     changed = difference(before, after)
-    added, removed = changed.clauses
-    return {
-        "added": [*map(declaration, changed.relations_added), *added],
-        "removed": [*map(declaration, changed.relations_removed), *removed],
-    }
+    sides = {}
+    for name, one, other, relations, clauses in (
+        ("added", after, before, changed.relations_added, changed.clauses[0]),
+        ("removed", before, after, changed.relations_removed, changed.clauses[1]),
+    ):
+        types = [f".type {found}" for found in one.types if found not in other.types]
+        directives = [f".{found.kind} {found.relation}" for found in directives_without(one, other)]
+        sides[name] = [*types, *map(declaration, relations), *directives, *clauses]
+    return sides
 
 
 def total(sizes: Sizes) -> tuple[int, int]:

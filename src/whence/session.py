@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from whence.changes import Change
     from whence.engines.spark.options import Options
     from whence.explain import Absence, Explainer, Explanation, Metric
+    from whence.queries import Answer
     from whence.saving import Saved
     from whence.store import Epoch, Store, Writer
 
@@ -377,6 +378,15 @@ class Session:
         self._log = [Impact(described.number, described.strategy or "bootstrap", described.seconds or 0.0)]
         self._programs = []
         self.kept_as(Saved(store, described.number))
+
+    def query(self, text: str, *, limit: int | None = None) -> Answer:
+        """The answer to a query such as `path(1, X)` or `path(1, X), !edge(1, X), X > 3`: of a single atom the tuples
+        that match, of any other body the values of its variables."""
+        from whence.queries import ask
+
+        if not self._evaluated:
+            raise WhenceError("there is nothing to ask yet: run the session first")
+        return ask(self, text, limit=limit)
 
     def explain(
         self, query: str, *, depth: int | None = None, metric: str | Metric | None = None, choose: int = 1

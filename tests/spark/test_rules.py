@@ -6,16 +6,15 @@ from random import Random
 
 import pytest
 from hypothesis import assume, given
+from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-import whence
 from maintain.changing import state, with_inputs
 from maintain.test_rules import apart, epochs, part
 from oracle.evaluate import TooLarge, evaluate
 from oracle.generate import programs
 from oracle.rules import Program
 from spark.test_update import few, many, opened, seeds
-from hypothesis import strategies as st
 from whence.lang import compile_text
 
 STEPS = 2_000

@@ -45,9 +45,10 @@ def decoded_change(content: bytes, program: Program, file: str, lenient: bool = 
     return parse_change(text, program, file, lenient)
 
 
-def parse_change(text: str, program: Program, file: str = "<changes>", lenient: bool = False) -> Change:
-    """The change that a text such as `+ edge(1, 2). - edge(2, 3).` stands for; errors call it `file`."""
-    found = signed_text(text, file, program, changeable, lenient)
+def parse_change(text: str, program: Program, file: str = "<changes>", lenient: bool = False, sign: str = "") -> Change:
+    """The change that a text such as `+ edge(1, 2). - edge(2, 3).` stands for; errors call it `file`. What has no sign
+    of its own has `sign`."""
+    found = signed_text(text, file, program, changeable, lenient, sign)
     facts = [(s.inserts, s.fact.atom.relation, tuple(map(_value, s.fact.atom.args))) for s in found.facts]
     return change_of(facts, found.program, found.ignored)
 

@@ -96,12 +96,10 @@ def facts_apart(before: Program, after: Program) -> tuple[tuple[Fact, ...], tupl
     )
 
 
-def directives_apart(before: Program, after: Program) -> tuple[Directive, ...]:
-    """The directives that only one of two programs has."""
-    shapes = [{_shape_of(directive): directive for directive in program.directives} for program in (before, after)]
-    return tuple(
-        directive for own, other in (shapes, shapes[::-1]) for shape, directive in own.items() if shape not in other
-    )
+def directives_without(program: Program, other: Program) -> tuple[Directive, ...]:
+    """The directives of a program that another does not have."""
+    there = set(map(_shape_of, other.directives))
+    return tuple(directive for directive in program.directives if _shape_of(directive) not in there)
 
 
 def _shape_of(directive: Directive) -> Hashable:

@@ -40,11 +40,17 @@ class SignedText(NamedTuple):
 
 
 def signed_text(
-    text: str, file: str, program: core.Program, changeable: Callable[[core.Program], Set[str]], lenient: bool = False
+    text: str,
+    file: str,
+    program: core.Program,
+    changeable: Callable[[core.Program], Set[str]],
+    lenient: bool = False,
+    sign: str = "",
 ) -> SignedText:
-    """What a text says; `changeable` gives the relations whose facts it may be about."""
+    """What a text says; `changeable` gives the relations whose facts it may be about, `sign` is what stands in front of
+    what has none."""
     report = Report(Source(text, file))
-    reader = SignedReader(report)
+    reader = SignedReader(report, sign)
     reader.all()
     after, ignored = program, 0
     if reader.edits:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from whence.errors import WhenceError
-from whence.lang.difference import difference, directives_apart
+from whence.lang.difference import difference, directives_without
 from whence.lang.program import Program, Relation, Rule, Stratum, Type, read_by
 
 
@@ -71,7 +71,8 @@ def transition(before: Program, after: Program) -> Transition:
             strata=(*after.strata, *(Stratum((relation.name,), (), False) for relation in going)),
         )
     grouped = {frozenset(stratum.relations) for stratum in before.strata}
-    limits = {d.relation for d in directives_apart(before, after) if d.kind == "limitsize"}
+    directives = (*directives_without(before, after), *directives_without(after, before))
+    limits = {directive.relation for directive in directives if directive.kind == "limitsize"}
     rules = {}
     for stratum in program.strata:
         own = frozenset(stratum.relations)
