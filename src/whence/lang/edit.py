@@ -20,7 +20,7 @@ from whence.lang.parser import Parser
 from whence.lang.tokens import tokenize
 
 PLACES = frozenset(["start", "end", "name_end", "type_start", "type_end", "key_start", "word", "plan"])
-NEAR = 0.4  # how alike two clauses are, of 1, so that one may have been meant by the other
+NEAR = 0.4  # how alike two items are, of 1, so that one may have been meant by the other
 
 
 class Item(NamedTuple):
@@ -144,7 +144,8 @@ def _called(item: Item) -> str:
 def _missing(item: Item, items: Sequence[Item], text: str, report: Report) -> None:
     wanted = report.source.text[item.start : item.end]
     texts = [" ".join(text[one.start : one.end].split()) for one in items if one.what == item.what]
-    likeness = {one: SequenceMatcher(None, wanted, one).ratio() for one in texts}
+    name = wanted.partition("(")[0]
+    likeness = {one: SequenceMatcher(None, wanted, one).ratio() + one.startswith(f"{name}(") for one in texts}
     best = max(texts, key=lambda one: likeness[one], default=None)
     hint = f"the nearest is: {best}" if best is not None and likeness[best] > NEAR else "see the text of the program"
     report.error(item.start, item.end, f"there is no such {_called(item)} in the program", hint)
