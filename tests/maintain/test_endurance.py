@@ -234,7 +234,7 @@ class Endurance:
     def given_up(self, insert: dict[str, Any], delete: dict[str, Any]) -> None:
         call, after = int(2 ** self.random.uniform(0, 6)), self.random.random() < 0.5
         with breaking(UPDATING, call, after, GaveUp), pytest.MonkeyPatch.context() as patch:
-            patch.setattr(elastic, "_patient", lambda _: False)  # every stratum is tried
+            patch.setattr(elastic, "_hopeless", lambda *_: False)  # every stratum is tried
             impact = self.session.update(insert, delete, strategy="elastic")
         if any("given up" in report.reason for report in impact.strata):
             self.note("given up")

@@ -20,6 +20,7 @@ from whence.maintain.attempt import Attempt, GaveUp
 from whence.maintain.bootstrap import evaluate, limits_of
 from whence.maintain.impact import StratumReport
 from whence.maintain.pace import Pace, Pacing
+from whence.maintain.transition import Rules, Transition
 from whence.maintain.update import Plans, update
 from whence.plan import UpdateVersions, View, update_versions
 from whence.tables import Progress, Refused, Revision, Silent, Tables, Uncountable
@@ -35,6 +36,7 @@ TRUSTED = 0.8  # the share that an Update may cost where one of a change as larg
 LATE = 4.0  # how much more than expected an Update may take
 MOST = 10.0  # Bootstraps that an Update which was given up is taken to cost at most
 PATIENCE = 2  # Updates that are not tried after the first that failed; twice as many after the next
+NO_RULES = Rules()
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,10 @@ class Learned:
 
 
 class Controller:
-    """What maintains the strata of a program, and what it has learned of them."""
+    """What maintains the strata of a program, and what it has learned of them.
+
+    `rules` are those that come and go in the epoch under way, by the relations of their stratum.
+    """
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -82,6 +87,24 @@ class Controller:
         self.learned: dict[tuple[str, ...], Learned] = {}
         self._versions: dict[tuple[str, ...], tuple[UpdateVersions, Plans]] = {}
         self._reads = {s.relations: tuple(dict.fromkeys((*s.relations, *read_by(s)))) for s in program.strata}
+        self.rules: Mapping[tuple[str, ...], Rules] = {}
+
+    def through(self, transition: Transition) -> Controller:
+        """The one that maintains an epoch in which rules change."""
+        controller = self.of(transition.program)
+        controller.rules = transition.rules
+        return controller
+
+    def of(self, program: Program) -> Controller:
+        """The one of another program, which knows what this one has learned."""
+        controller = Controller(program)
+        controller.learned = self.learned
+        before = {stratum.relations: stratum.rules for stratum in self.program.strata}
+        for stratum in program.strata:
+            relations = stratum.relations
+            if relations in self._versions and before[relations] == stratum.rules:
+                controller._versions[relations] = self._versions[relations]
+        return controller
 
     def bootstrapped(self, paces: Mapping[tuple[str, ...], Pace]) -> None:
         for relations, pace in paces.items():
@@ -91,13 +114,13 @@ class Controller:
     def revise(self, revision: Revision, policy: Policy, progress: Progress | None = None) -> tuple[StratumReport, ...]:
         """Brings every stratum that the change reaches up to date; the revision is not committed yet."""
         progress = progress or Silent()
-        reached = [s for s in self.program.strata if s.rules]
+        reached = [s for s in self.program.strata if s.rules or s.relations in self.rules]
         reports = []
         for stratum in self.program.strata:
             changed = sum(map(revision.changed, self._reads[stratum.relations]))
-            if not changed:
+            if not changed and stratum.relations not in self.rules:
                 continue
-            if not stratum.rules:
+            if not stratum.rules and stratum.relations not in self.rules:
                 revision.apply(stratum)
                 continue
             progress.stratum(reached.index(stratum) + 1, len(reached), stratum)
@@ -109,9 +132,12 @@ class Controller:
     ) -> StratumReport:
         started = perf_counter()
         known = self._of(stratum.relations)
+        rules = self.rules.get(stratum.relations, NO_RULES)
         limited = [name for name in stratum.relations if name in self.limits]
         if limited:
             reason = f"{limited[0]} has a .limitsize, which has no incremental form"
+        elif rules.anew:
+            reason = rules.anew
         elif policy.strategy == "bootstrap":
             reason = "as asked"
         else:
@@ -120,14 +146,21 @@ class Controller:
             attempt = Attempt(revision, whole, 0.0, float("inf"), Pace())
             revision.watch = lambda: None
             if policy.strategy == "elastic":
-                expected = self._expected(stratum, changed, whole, revision)
+                expected = self._expected(stratum, changed, revision)
                 tuples = "1 changed tuple" if changed == 1 else f"{changed:,} changed tuples"
-                reason = f"{tuples}: expected to take {_time(expected)}, Bootstrap {_time(whole)}"
-                if expected > whole > SHORT and known.failed and changed <= ALIKE * known.seen and _patient(known):
+                reason = f"{tuples}: expected to take {_time(expected * whole)}, Bootstrap {_time(whole)}"
+                share = _share(known, changed, expected, policy.share)
+                if rules:  # what is known is of facts
+                    reason, share = f"{rules}: Bootstrap is expected to take {_time(whole)}", policy.share
+                    kept = stratum.rules and any(revision.size(name, View.ALL) for name in stratum.relations)
+                    if not kept:
+                        reason = f"{rules}: nothing is kept"
+                        return self._bootstrap(stratum, revision, started, reason, False, progress)
+                if _hopeless(known, changed, expected, whole) and not rules:
                     known.passed_over += 1
-                    return self._bootstrap(stratum, revision, started, reason, self._stays(known, changed), progress)
+                    ready = self._stays(known, changed, rules)
+                    return self._bootstrap(stratum, revision, started, reason, ready, progress)
                 size = sum(revision.size(name, View.ALL) for name in stratum.relations)
-                share = _share(known, changed, expected / whole, policy.share)
                 attempt = Attempt(revision, whole, size, share, known.pace)
                 revision.watch = attempt.watch
             try:
@@ -137,11 +170,13 @@ class Controller:
                 spent, left = attempt.seconds, attempt.left()
                 done = revision.drop()
                 reason = f"Update was given up after {_time(spent)}; Bootstrap took {_time(whole)}"
-                report = self._bootstrap(stratum, revision, started, reason, self._stays(known, changed), progress)
-                times_more = (report.inserted + report.deleted) / max(1, done)
-                total = spent + left if left is not None else spent * max(1.0, times_more)
-                self._learn(stratum, changed, min(max(total, whole), MOST * whole), whole)
-                known.failed, known.passed_over = known.failed + 1, 0
+                ready = self._stays(known, changed, rules)
+                report = self._bootstrap(stratum, revision, started, reason, ready, progress)
+                if not rules:  # what a rule costs tells nothing of facts
+                    times_more = (report.inserted + report.deleted) / max(1, done)
+                    total = spent + left if left is not None else spent * max(1.0, times_more)
+                    self._learn(known, changed, min(max(total, whole), MOST * whole), whole)
+                    known.failed, known.passed_over = known.failed + 1, 0
                 return report
             except Uncountable:
                 revision.drop()
@@ -162,12 +197,18 @@ class Controller:
         progress: Progress,
     ) -> StratumReport:
         known = self._of(stratum.relations)
-        if stratum.relations not in self._versions:
-            self._versions[stratum.relations] = update_versions(stratum), {}
-        versions, plans = self._versions[stratum.relations]
+        rules = self.rules.get(stratum.relations)
+        if rules:
+            versions = update_versions(stratum, rules.added, rules.removed)
+            plans: Plans = {}
+        else:
+            if stratum.relations not in self._versions:
+                self._versions[stratum.relations] = update_versions(stratum), {}
+            versions, plans = self._versions[stratum.relations]
         inserted, deleted = update(stratum, versions, revision, progress, plans, attempt.course)
-        known.worked, known.failed = changed, 0
-        self._learn(stratum, changed, attempt.seconds, known.bootstrap or attempt.seconds)
+        if not rules:
+            known.worked, known.failed = changed, 0
+            self._learn(known, changed, attempt.seconds, known.bootstrap or attempt.seconds)
         return StratumReport(stratum.relations, "update", reason, perf_counter() - started, inserted, deleted)
 
     def _bootstrap(
@@ -200,24 +241,24 @@ class Controller:
     def _guess(self, stratum: Stratum, revision: Revision) -> float:
         return UNKNOWN * sum(revision.size(name, View.ALL) for name in self._reads[stratum.relations])
 
-    def _expected(self, stratum: Stratum, changed: int, whole: float, revision: Revision) -> float:
+    def _expected(self, stratum: Stratum, changed: int, revision: Revision) -> float:
+        """What an Update is expected to take, as a part of what Bootstrap takes."""
         rate = self._of(stratum.relations).changed
         if rate is None:
             below = [name for name in self._reads[stratum.relations] if name not in stratum.relations]
             read = sum(revision.size(name, View.ALL) for name in below or stratum.relations)
             rate = AMPLIFIED / max(1.0, read)
-        return rate * changed * whole
+        return rate * changed
 
-    def _learn(self, stratum: Stratum, changed: int, seconds: float, whole: float) -> None:
-        known = self._of(stratum.relations)
+    def _learn(self, known: Learned, changed: int, seconds: float, whole: float) -> None:
         rate = seconds / max(whole, 1e-6) / changed
         alike = known.changed is not None and known.seen <= ALIKE * changed and changed <= ALIKE * known.seen
         known.changed = RECENT * rate + (1 - RECENT) * known.changed if alike and known.changed is not None else rate
         known.seen = changed
 
-    def _stays(self, known: Learned, changed: int) -> bool:
+    def _stays(self, known: Learned, changed: int, rules: Rules) -> bool:
         """Whether Updates are expected after this Bootstrap: not if a change no larger than before was too much."""
-        if changed <= known.worked:
+        if changed <= known.worked and not rules:
             known.worked = 0
         return known.worked > 0
 
@@ -237,9 +278,11 @@ class Controller:
                 self.learned[strata[text]] = Learned(**{**known, "pace": Pace.of_json(known["pace"])})
 
 
-def _patient(known: Learned) -> bool:
-    """Whether Updates have not been passed over long enough to try one again."""
-    return known.passed_over < PATIENCE << (known.failed - 1)
+def _hopeless(known: Learned, changed: int, expected: float, whole: float) -> bool:
+    """Whether an Update is known to take longer than Bootstrap, and one that did was tried not long ago."""
+    if not known.failed or known.passed_over >= PATIENCE << (known.failed - 1):
+        return False
+    return expected > 1 and whole > SHORT and changed <= ALIKE * known.seen
 
 
 def _share(known: Learned, changed: int, expected: float, share: float) -> float:
