@@ -105,3 +105,9 @@ def test_a_strategy_that_ends_elsewhere_is_reported(monkeypatch: pytest.MonkeyPa
     history = History({"edge": np.array([[1, 2]])}, ())
     maintain_runs.compare("chain", "closure", history, ["update", "dense"], Way(tmp_path, tmp_path), problems)
     assert problems == ["chain: dense leaves path with other tuples, iterations or counts"]
+
+
+def test_rules_that_come_and_go_leave_the_state_of_a_fresh_run() -> None:
+    ran = bench("--quick", module="rules")
+    assert ran.returncode == 0, ran.stderr
+    assert "100 rules" in ran.stdout

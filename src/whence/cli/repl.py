@@ -48,6 +48,7 @@ def repl(options: argparse.Namespace) -> int:
         print(conversation.greeting())
         terminal = Terminal(conversation)
         while True:
+            text = None
             try:
                 text = terminal.read()
                 answer = None if text is None else conversation.reply(text)
@@ -56,7 +57,7 @@ def repl(options: argparse.Namespace) -> int:
                 if answer:
                     print(answer)
             except KeyboardInterrupt:  # what was typed is given up, or what it asked for, which has then not happened
-                print()
+                print("" if text is None else "interrupted")
         if conversation.unsaved:
             print(conversation.left())
     return 0
