@@ -1,0 +1,139 @@
+"""Incremental distinct: (↑distinct)^Δ, and in a loop (↑(↑distinct)^Δ)^Δ.
+
+For each row the history of its weights by time is kept. A row is there from a time on at which they have added up to
+more than 0; what is given is how that changes. Outside of loops there is one time, 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.engines.local.kernel import weighted_layout as layout
+from whence.engines.local.kernel.library import load
+from whence.engines.local.memory import Array
+from whence.engines.local.table import Table
+
+from .operators import Later
+from .zset import ZSet
+
+FIRST_ROOM = 16
+
+
+class Distinct:
+    def __init__(self, arity: int, timed: bool = False) -> None:
+        self.arity = arity
+        self.timed = timed
+        self.kernel = load()
+        self.table = Table(self.kernel, arity, counted=False)
+        self.later = Later(arity)
+        self._heads = Array(np.int32, FIRST_ROOM)
+        self._sums = Array(np.int64, FIRST_ROOM)
+        self._marks = Array(np.uint8, FIRST_ROOM)
+        self._times = Array(np.int64, FIRST_ROOM)
+        self._weights = Array(np.int64, FIRST_ROOM)
+        self._next = Array(np.int32, FIRST_ROOM)
+        self._history = np.zeros(layout.HISTORY_WORDS, np.int64)
+        self._history[layout.H_SIZE] = 1
+
+    @property
+    def nbytes(self) -> int:
+        return self.table.nbytes + 13 * len(self.table) + 20 * int(self._history[layout.H_SIZE])
+
+    def step(self, now: int, batch: ZSet) -> ZSet:
+        if batch.pieces:
+            self._follow(batch, now if self.timed else 0)
+        return self.later.pop(now if self.timed else 0)
+
+    def waiting(self, now: int) -> int | None:
+        return self.later.next()
+
+    def rewind(self) -> None: ...
+
+    def integral(self) -> ZSet:
+        """All that was given so far: each row with, in a loop as last column, the time it belongs to."""
+        rows, times, weights = self._all_changes()
+        if self.timed:
+            rows = np.concatenate([rows, times[:, None]], axis=1)
+        return ZSet(self.arity + self.timed, [(rows, weights)])
+
+    def _all_changes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where each row that is known comes and goes."""
+        heads, following = self._heads.view[: len(self.table)], self._next.view
+        entry = heads.astype(np.int64)
+        row = np.flatnonzero(entry)
+        entry = entry[row]
+        sums = np.zeros(len(self.table), np.int64)
+        found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        while len(row):  # the first entries of all rows, then the second ones, …
+            before = sums[row] > 0
+            sums[row] += self._weights.view[entry]
+            difference = (sums[row] > 0).astype(np.int64) - before
+            changed = difference != 0
+            found.append((row[changed], self._times.view[entry[changed]], difference[changed]))
+            entry = following[entry].astype(np.int64)
+            row, entry = row[entry != 0], entry[entry != 0]
+        if not found:
+            return np.empty((0, self.arity), np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
+        numbers, times, weights = (np.concatenate(part) for part in zip(*found, strict=True))
+        return self.table.rows[numbers], times, weights
+
+    def _follow(self, batch: ZSet, now: int) -> None:
+        touched, count = self._gather(batch)
+        self._make_room_for_entries(count)
+        history = self._history
+        history[layout.H_HEADS] = self._heads.address
+        history[layout.H_SUMS] = self._sums.address
+        history[layout.H_MARKS] = self._marks.address
+        history[layout.H_TOUCHED] = touched.ctypes.data
+        history[layout.H_TIMES] = self._times.address
+        history[layout.H_WEIGHTS] = self._weights.address
+        history[layout.H_NEXT] = self._next.address
+        history[layout.H_NOW] = now
+        done, room = 0, count + count // 2 + FIRST_ROOM
+        while done < count:
+            out, times, weights = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+            history[layout.H_OUT_ROWS] = out.ctypes.data
+            history[layout.H_OUT_TIMES] = times.ctypes.data
+            history[layout.H_OUT_WEIGHTS] = weights.ctypes.data
+            history[layout.H_CAPACITY] = room
+            history[layout.H_WRITTEN] = 0
+            done = self.kernel.cross_threshold(history.ctypes.data, done, count)
+            written = int(history[layout.H_WRITTEN])
+            if written:
+                rows = self.table.rows[out[:written]]
+                later = times[:written] if (times[:written] != now).any() else None
+                self.later.add(rows, weights[:written], later, now)
+            room *= 2
+
+    def _gather(self, batch: ZSet) -> tuple[np.ndarray, int]:
+        """Adds the weights of a batch up by row; returns the rows that were touched."""
+        touched = np.empty(0, np.int64)
+        count = 0
+        for rows, weights in batch.pieces:
+            rows, weights = np.ascontiguousarray(rows), np.ascontiguousarray(weights)
+            found = np.empty(len(weights), np.int64)
+            self.table.insert(rows.reshape(-1), len(weights), found=found)
+            size = len(self.table)
+            if size > len(self._heads):
+                for array in (self._heads, self._sums, self._marks):
+                    array.grow(max(size, 2 * len(array)))
+            if min(size, count + len(weights)) > len(touched):  # no row is noted twice
+                larger = np.empty(min(size, 2 * (count + len(weights))), np.int64)
+                larger[:count] = touched[:count]
+                touched = larger
+            count = self.kernel.gather_weights(
+                found.ctypes.data,
+                weights.ctypes.data,
+                len(weights),
+                self._sums.address,
+                self._marks.address,
+                touched.ctypes.data,
+                count,
+            )
+        return touched, count
+
+    def _make_room_for_entries(self, more: int) -> None:
+        wanted = int(self._history[layout.H_SIZE]) + more
+        if wanted > len(self._times):
+            for array in (self._times, self._weights, self._next):
+                array.grow(max(wanted, 2 * len(array)))
