@@ -127,7 +127,7 @@ class Stream:
         """δ₀: in a loop, the value of the tick at the loop's first tick, then nothing."""
         if loop.around is not self.circuit:
             raise WhenceError(f"{self.node} is not a stream of the circuit around {loop}")
-        return loop.entering("δ₀", self)
+        return loop.entering("δ₀", self, None, self.zero)
 
     def leave(self) -> Stream:
         """∫: around the loop, the sum of all values of the loop's ticks."""
@@ -219,17 +219,17 @@ class Circuit:
 
     # Building
 
-    def input(self, name: str, arity: int) -> Stream:
+    def input(self, name: str, arity: int = 0, zero: Value = None) -> Stream:
         """What is given from outside at each tick; nothing, if it is not. A loop's input is given a list of values, one
-        for each tick of the loop."""
+        for each tick of the loop. `zero` is for values that are not Z-sets."""
         outermost = self.around or self
         if name in outermost.inputs or (self.around and name in self.inputs):
             raise WhenceError(f"there is an input {name!r} already")
         node = self.add(name, [])
         node.name = name
-        self.zeros[node] = ZSet(arity)
+        self.zeros[node] = ZSet(arity) if zero is None else zero
         self.inputs[name] = node
-        return Stream(self, node, ZSet(arity))
+        return Stream(self, node, self.zeros[node])
 
     def output(self, name: str, stream: Stream) -> None:
         """What `step` is to return. A loop's output is a list of values, one for each tick."""
@@ -238,7 +238,7 @@ class Circuit:
         self.outputs[name] = stream.node
         self.plan = None
 
-    def variable(self, name: str, arity: int, zero: Value = None) -> Stream:
+    def variable(self, name: str, arity: int = 0, zero: Value = None) -> Stream:
         """A stream that is defined later, so that it may depend on itself; a cycle has to hold a delay."""
         node = self.add(name, [])
         node.name = name
@@ -264,11 +264,13 @@ class Circuit:
         self.zeros[node] = zero
         return Stream(self, node, zero)
 
-    def entering(self, label: str, stream: Stream, operator: Operator | None = None) -> Stream:
+    def entering(self, label: str, stream: Stream, operator: Operator | None, zero: Value) -> Stream:
+        """A stream of the circuit around this loop, introduced into it: by δ₀, or by an operator of one's own, which is
+        given the value at the first tick and nothing after it."""
         node = self.add(label, [], operator)
         self.entered[node] = stream.node
-        self.zeros[node] = stream.zero
-        return Stream(self, node, stream.zero)
+        self.zeros[node] = zero
+        return Stream(self, node, zero)
 
     def add(
         self,

@@ -139,6 +139,7 @@ def run_loop(loop: Circuit, plan: Plan, given: Mapping[Node, Any]) -> None:
     plan.sums = {node: loop.zeros[node] for node in loop.leaving}
     plan.recorded = {name: {} for name in loop.outputs}
     streams = {node: given.get(node, []) for node in loop.inputs.values()}
+    outside = {node: loop.around.zeros[of] for node, of in loop.entered.items()} if loop.around else {}
     now: int | None = 0
     ticks = 0
     while now is not None:
@@ -146,7 +147,7 @@ def run_loop(loop: Circuit, plan: Plan, given: Mapping[Node, Any]) -> None:
             node: values[now] if now < len(values) else loop.zeros[node] for node, values in streams.items()
         }
         for node in loop.entered:
-            at_tick[node] = given[node] if now == 0 else loop.zeros[node]
+            at_tick[node] = given[node] if now == 0 else outside[node]
         values = tick(loop, plan, now, at_tick)
         for node, total in plan.sums.items():
             if values[node]:

@@ -40,9 +40,23 @@ class Distinct:
         return self.table.nbytes + 13 * len(self.table) + 20 * int(self._history[layout.H_SIZE])
 
     def step(self, now: int, batch: ZSet) -> ZSet:
+        now = now if self.timed else 0
+        self.follow(batch, now)
+        return self.later.pop(now)
+
+    def follow(self, batch: ZSet, now: int) -> None:
+        """Takes changes in; what follows from them is in `later`."""
         if batch.pieces:
-            self._follow(batch, now if self.timed else 0)
-        return self.later.pop(now if self.timed else 0)
+            self._follow(batch, now)
+
+    def given(self) -> ZSet:
+        """All that was given so far: the integral without what is yet to be given."""
+        total = self.integral()
+        for time, pieces in self.later.pieces.items():
+            for rows, weights in pieces:
+                timed = np.concatenate([rows, np.full((len(rows), 1), time)], axis=1)
+                total = total - ZSet(self.arity + 1, [(timed, weights)])
+        return total
 
     def waiting(self, now: int) -> int | None:
         return self.later.next()

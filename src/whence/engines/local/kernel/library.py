@@ -37,6 +37,8 @@ KERNELS = {
     "gather_weights": ("weighted", 7),
     "match_rows": ("weighted", 1),
     "cross_threshold": ("weighted", 3),
+    "compute_column": ("operations", 6),
+    "compare_columns": ("operations", 5),
     "intern_spans": ("symbols", 7),
     "find_symbol": ("symbols", 3),
     "compare_symbols": ("symbol_order", 5),

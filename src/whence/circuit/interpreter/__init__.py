@@ -1,0 +1,5 @@
+"""The dynamic interpreter of Datalog as a circuit: rules come and go as facts do."""
+
+from .interpreter import Interpreter
+
+__all__ = ["Interpreter"]
