@@ -205,6 +205,7 @@ class Circuit:
     now: int = -1
     plan: Plan | None = None
     most_ticks: int | None = None  # of a loop, before it is given up
+    watch: Callable[[], None] = lambda: None  # called at every tick of a loop
 
     def __str__(self) -> str:
         return self.name

@@ -143,6 +143,7 @@ def run_loop(loop: Circuit, plan: Plan, given: Mapping[Node, Any]) -> None:
     now: int | None = 0
     ticks = 0
     while now is not None:
+        loop.watch()
         at_tick: dict[Node, Any] = {
             node: values[now] if now < len(values) else loop.zeros[node] for node, values in streams.items()
         }

@@ -63,6 +63,27 @@ class Distinct:
 
     def rewind(self) -> None: ...
 
+    def present(self) -> np.ndarray:
+        """The rows that are there in the end, after all times."""
+        sums = np.zeros(len(self.table), np.int64)
+        entry = self._heads.view[: len(self.table)].astype(np.int64)
+        row = np.flatnonzero(entry)
+        entry = entry[row]
+        while len(row):
+            sums[row] += self._weights.view[entry]
+            entry = self._next.view[entry].astype(np.int64)
+            row, entry = row[entry != 0], entry[entry != 0]
+        return self.table.rows[sums > 0]
+
+    def has(self, row: np.ndarray) -> bool:
+        """Whether a row is there in the end."""
+        found = int(self.table.locate(row, 1)[0])
+        entry, total = int(self._heads.view[found]) if found >= 0 else 0, 0
+        while entry:
+            total += int(self._weights.view[entry])
+            entry = int(self._next.view[entry])
+        return total > 0
+
     def integral(self) -> ZSet:
         """All that was given so far: each row with, in a loop as last column, the time it belongs to."""
         rows, times, weights = self._all_changes()

@@ -48,6 +48,11 @@ class Trace:
     def zset(self) -> ZSet:
         return ZSet(self.arity + self.timed, [self.contents], settled=True)
 
+    def weight(self, row: Words) -> int:
+        """Of one row, with its time if it has one."""
+        found = int(self.table.locate(row, 1)[0])
+        return int(self._weights.view[found]) if found >= 0 else 0
+
     def add(self, batch: ZSet, time: int = 0) -> None:
         for rows, weights in batch.pieces:
             if self.timed:

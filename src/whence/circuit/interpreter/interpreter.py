@@ -7,19 +7,24 @@
                     └──────────────────── z⁻¹ ───────┘
 
 A rule of a higher stratum begins to hold at a later tick of the loop: its directions and its signal are introduced
-there. By then what lower strata derive does not change any more, so a negated atom finds its relation complete.
+there. By then what lower strata derive does not change any more, so a negated atom finds its relation complete. Folds,
+which are not drawn above, read what index gives, like product, and add to the facts, like ground.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import numpy as np
+
 from whence.circuit.circuit import Circuit, Stream
 from whence.circuit.zset import ZSet
-from whence.lang.program import Rule
+from whence.engines.local.table import Rows, Words
 
 from .bundle import Bundle
+from .folding import Folding
 from .kit import Kit, Numbers
+from .lowering import Fold, Part
 from .prefixes import EMPTY
 from .rewriting import DistinctParts, Gatekeep, Ground, Index, Introduce, Product
 from .terms import Encoding
@@ -34,18 +39,45 @@ class Interpreter:
     def __init__(self, encoding: Encoding, indexed: bool = True) -> None:
         self.kit = Kit()
         self.relations: Numbers[str] = Numbers()
+        self.folds: Numbers[tuple[Fold, int]] = Numbers()
         self.circuit = self._circuit(encoding, indexed)
 
-    def step(self, rules: Mapping[tuple[Rule, int], int], facts: Mapping[str, ZSet]) -> dict[str, ZSet]:
-        """`rules` are weighted rules with their strata, `facts` changes by relation."""
+    def step(self, program: Mapping[tuple[Part, int], int], facts: Mapping[str, ZSet]) -> dict[str, ZSet]:
+        """`program` has the weights of rules and folds, each with its stratum; `facts` are changes by relation."""
+        rules = {(part, begin): weight for (part, begin), weight in program.items() if not isinstance(part, Fold)}
+        folds = {
+            (self.folds.of((part, begin)),): weight
+            for (part, begin), weight in program.items()
+            if isinstance(part, Fold)
+        }
         given = Bundle({self.relations.of(name): part for name, part in facts.items()})
         first = Bundle({EMPTY: ZSet.of([()], arity=0)}) if self.circuit.now < 0 else Bundle()
-        outputs = self.circuit.step(ΔΠ=self.kit.program(dict(rules)), ΔE=given, ΔΣ=first)
+        outputs = self.circuit.step(
+            ΔΠ=self.kit.program(rules), ΔF=ZSet.of(folds, arity=1), ΔE=given, ΔΣ=first
+        )
         return {self.relations[number]: part for number, part in outputs["ΔE′"]}
+
+    def present(self, relation: str, arity: int) -> Rows:
+        """The tuples of a relation that there are now."""
+        distinct = self.facts.parts.get(self.relations.of(relation))
+        return distinct.present() if distinct is not None else np.empty((0, arity), np.int64)
+
+    def has(self, relation: str, row: Words) -> bool:
+        distinct = self.facts.parts.get(self.relations.of(relation))
+        return distinct is not None and distinct.has(row)
+
+    def nbytes(self, relation: str) -> int:
+        """What the facts of a relation take, with their indexes."""
+        distinct, trace = self.facts.parts.get(self.relations.of(relation)), self.index.facts.get(relation)
+        return (distinct.nbytes if distinct else 0) + (trace.nbytes if trace else 0)
+
+    def on_tick(self, watch: Callable[[], None]) -> None:
+        """Calls `watch` at every tick of the loop; it may raise."""
+        self.circuit.loops[0].watch = watch
 
     def _circuit(self, encoding: Encoding, indexed: bool) -> Circuit:
         circuit, kit, number = Circuit("interpreter"), self.kit, self.relations.of
-        program = circuit.input("ΔΠ", arity=1)
+        program, folds = circuit.input("ΔΠ", arity=1), circuit.input("ΔF", arity=1)
         facts, rewrites = circuit.input("ΔE", zero=Bundle()), circuit.input("ΔΣ", zero=Bundle())
         loop = circuit.loop("materialisation", most_ticks=None)
 
@@ -61,8 +93,8 @@ class Interpreter:
         derived = loop.variable("facts", zero=Bundle())
         distinct = DistinctParts()
         gatekeep = Gatekeep(kit, distinct)
-        index = Index(kit, self.relations.__getitem__)
-        product = Product(kit, index, number, encoding, indexed)
+        self.index = index = Index(kit, self.relations.__getitem__)
+        product = Product(kit, gatekeep, index, number, encoding, indexed)
         ground = Ground(kit, distinct, number, encoding)
 
         begun = rewrites.enter(loop) + known.delay()
@@ -71,7 +103,9 @@ class Interpreter:
         extended = loop.apply("product", product, (waiting, indexed_facts), Bundle())
         known.define(loop.apply("distinct", distinct, (extended,), Bundle()))
         grounded = loop.apply("ground", ground, (known, signals), Bundle())
+        folding = Folding(self.folds, index, number)
+        folded = loop.apply("fold", folding, (indexed_facts, folds.enter(loop)), Bundle())
         self.facts = DistinctParts()
-        derived.define(loop.apply("distinct", self.facts, (facts.enter(loop) + grounded,), Bundle()))
+        derived.define(loop.apply("distinct", self.facts, (facts.enter(loop) + grounded + folded,), Bundle()))
         circuit.output("ΔE′", derived.leave())
         return circuit

@@ -101,6 +101,13 @@ class Kit:
             if order is not None:
                 yield (self.orders.of(order),)
 
+    def rule_with(self, provenance: int) -> Rule:
+        """The newest rule that has a prefix."""
+        for rule, _ in reversed(self.rules.things):
+            if any(prefix.provenance == provenance for prefix in self.prefixes.of(rule)[0]):
+                return rule
+        raise AssertionError(f"no rule has the prefix {provenance}")
+
     def order(self, prefix: Prefix) -> Order | None:
         read = prefix.step.reads
         return None if read is None else join_order(read, self.prefixes.kept(prefix.before))

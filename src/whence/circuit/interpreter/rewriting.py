@@ -7,7 +7,8 @@ rewrites as `Distinct` has given them, the facts by relation in `Index`, and the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from whence.circuit.operators import Later
 from whence.circuit.thresholds import Distinct
 from whence.circuit.trace import Trace
 from whence.circuit.zset import Piece, ZSet
+from whence.engines.local.strings import ConversionError
 from whence.engines.local.table import Rows, Words
 from whence.lang.program import Atom, Const, Negation, Var
 
@@ -102,6 +104,7 @@ class Gatekeep:
         self.rewrites = rewrites
         self.begun = Trace(0, timed=True)  # the empty rewrite, which is not delayed
         self.directions: dict[int, dict[tuple[int, int], int]] = {}  # by prefix: next prefix and time, weight
+        self.ways: dict[int, int] = {}  # by prefix: how many directions lead to it
         self.later = LaterParts()
 
     def step(self, now: int, rewrites: Bundle, directions: ZSet) -> Bundle:
@@ -116,6 +119,7 @@ class Gatekeep:
             for rows, weights in self._past(before).pieces:
                 times = np.maximum(rows[:, -1], now)
                 self._give(following, np.ascontiguousarray(rows[:, :-1]), weights * weight, times, now)
+            self.ways[following] = self.ways.get(following, 0) + weight
             known = self.directions.setdefault(before, {})
             known[following, now] = known.get((following, now), 0) + weight
             if not known[following, now]:
@@ -210,7 +214,18 @@ class Index:
                 trace.table.indexes.pop(order.columns, None)
 
 
-@dataclass
+@contextmanager
+def naming_rule(kit: Kit, provenance: int) -> Iterator[None]:
+    """A rule that cannot be evaluated on its data is named in the error, in the user's words."""
+    try:
+        yield
+    except (ZeroDivisionError, ConversionError) as error:
+        from whence.engines.local.execute import naming
+
+        raise naming(kit.rule_with(provenance))(error) from None
+
+
+@dataclass(eq=False)
 class Waiting:
     """A prefix with an atom: the rewrites that wait for it, and how they are matched with facts."""
 
@@ -231,8 +246,17 @@ class Product:
 
     Of a negated atom, a rewrite goes on with its weight, and with the negative of it where there is the key."""
 
-    def __init__(self, kit: Kit, index: Index, numbers: Callable[[str], int], encoding: Encoding, indexed: bool) -> None:
+    def __init__(
+        self,
+        kit: Kit,
+        gatekeep: Gatekeep,
+        index: Index,
+        numbers: Callable[[str], int],
+        encoding: Encoding,
+        indexed: bool,
+    ) -> None:
         self.kit = kit
+        self.gatekeep = gatekeep
         self.index = index
         self.numbers = numbers
         self.encoding = encoding
@@ -275,7 +299,8 @@ class Product:
                 self._go_on(waiting, out, -out_weights if waiting.negated else out_weights, times, now)
 
     def _go_on(self, waiting: Waiting, rows: Rows, weights: Words, times: Words | None, now: int) -> None:
-        made, kept = waiting.then(rows)
+        with naming_rule(self.kit, waiting.prefix.provenance):
+            made, kept = waiting.then(rows)
         if kept is not None:
             weights, times = weights[kept], None if times is None else times[kept]
         self.later.add(waiting.prefix.provenance, made.shape[1], made, weights, times, now)
@@ -307,7 +332,15 @@ class Product:
     def waiting(self, now: int) -> int | None:
         return self.later.waiting(now)
 
-    def rewind(self) -> None: ...
+    def rewind(self) -> None:
+        """Between two runs of the loop: prefixes that no rule has any more are given up, and by now hold nothing."""
+        for provenance in [one for one, weight in self.gatekeep.ways.items() if not weight]:
+            del self.gatekeep.ways[provenance]
+            self.gatekeep.rewrites.parts.pop(provenance, None)
+            gone = self.waiting_for.pop(provenance, None)
+            for readers in (*self.readers.values(), *self.key_readers.values()):
+                if gone in readers:
+                    readers.remove(gone)
 
 
 def _in_order(kept: tuple[Var, ...], available: tuple[Var, ...], all_of_them: bool) -> tuple[Var, ...]:
@@ -395,7 +428,8 @@ class Ground:
         if (provenance, head) not in self.heads:
             variables = self.kit.prefixes.kept(provenance)
             self.heads[provenance, head] = Then(variables, (), atom.args, self.encoding)
-        made, _ = self.heads[provenance, head](rows)
+        with naming_rule(self.kit, provenance):
+            made, _ = self.heads[provenance, head](rows)
         later = times if (times != now).any() else None
         self.later.add(self.numbers(atom.relation), len(atom.args), made, weights, later, now)
 
