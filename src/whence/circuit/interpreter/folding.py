@@ -69,7 +69,8 @@ class Running:
                 if kind == INSTANCE:
                     taken[:, keys] = rows[:, -1]
                 taken[:, keys + 1] = kind
-                self.waiting.add(taken, weights, np.maximum(np.broadcast_to(times, len(rows)), self.begin), 0)
+                then = np.maximum(np.broadcast_to(times, len(rows)), self.begin)
+                self.waiting.add(taken, weights, then + self.fold.patience if kind == GROUP else then, 0)
 
     def next(self) -> int | None:
         return min((t for t in (self.waiting.next(), self.group.waiting(0)) if t is not None), default=None)
@@ -105,7 +106,7 @@ class Folding:
         if before == 0:
             fold, stratum = self.folds[number]
             running = self.running[number] = Running(fold, stratum * STRATUM)
-            for relation in dict.fromkeys((fold.groups, fold.instances)):
+            for relation in (fold.groups, fold.instances):
                 trace = self.index.facts.get(relation)
                 if trace is not None:
                     rows, weights = trace.contents
