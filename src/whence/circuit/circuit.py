@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from whence.engines.local.table import Rows
 from whence.errors import WhenceError
 
 from . import operators
@@ -27,11 +28,7 @@ from .matching import join_plan
 from .operators import Operator, Strict, Value
 from .stepping import MOST_TICKS, Plan, planned, tick
 from .thresholds import Distinct
-from whence.engines.local.table import Rows
-
-from .zset import Flags, Row, ZSet
-
-Fed = ZSet | Mapping[Row, int] | Sequence[Row]
+from .zset import Flags, ZSet
 
 
 @dataclass(eq=False)
@@ -105,7 +102,8 @@ class Stream:
     # Time
 
     def delay(self, over: Circuit | None = None) -> Stream:
-        """z⁻¹ of the clock of this circuit, or of that of the circuit around it: nothing, then what came a tick before."""
+        """z⁻¹ of the clock of this circuit, or of that of the circuit around it: nothing, then what came a tick
+        before."""
         return self._timed(over, "z⁻¹", operators.Delay, operators.OuterDelay, strict=True)
 
     def integrate(self, over: Circuit | None = None) -> Stream:
@@ -179,7 +177,9 @@ class Stream:
 
     def _check_circuit(self, other: Stream) -> None:
         if other.circuit is not self.circuit:
-            raise WhenceError(f"{self.node} and {other.node} are in different circuits: let one enter or leave the loop")
+            raise WhenceError(
+                f"{self.node} and {other.node} are in different circuits: let one enter or leave the loop"
+            )
 
     def _check_alike(self, other: Stream) -> None:
         self._check_circuit(other)
@@ -255,9 +255,7 @@ class Circuit:
         self.loops.append(made)
         return made
 
-    def apply(
-        self, label: str, operator: Any, streams: Sequence[Stream], zero: Value, strict: bool = False
-    ) -> Stream:
+    def apply(self, label: str, operator: Any, streams: Sequence[Stream], zero: Value, strict: bool = False) -> Stream:
         """Adds an operator of one's own; see `operators` for what it has to be."""
         for stream in streams[1:]:
             streams[0]._check_circuit(stream)
@@ -292,8 +290,11 @@ class Circuit:
 
     # Stepping
 
-    def step(self, **values: Fed | Sequence[Fed]) -> dict[str, Any]:
-        """One tick: what is given to inputs, and what outputs give."""
+    def step(self, **values: Any) -> dict[str, Any]:
+        """One tick: what is given to inputs, and what outputs give.
+
+        An input is given a Z-set, a dictionary of rows with weights, or a list of rows; a loop's input a list of
+        these."""
         if self.around is not None:
             raise WhenceError(f"{self} is a loop: step the circuit around it")
         plan = self.plan or planned(self)

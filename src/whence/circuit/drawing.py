@@ -1,7 +1,7 @@
 """Circuits as text, a node a line, and as SVG: values flow from left to right, and back through delays below.
 
-The picture is drawn in layers: a node stands to the right of all that it reads, a loop is a block of layers with a frame,
-and an edge that spans several layers has a place of its own in each, so that it does not cross boxes.
+The picture is drawn in layers: a node stands to the right of all that it reads, a loop is a block of layers with a
+frame, and an edge that spans several layers has a place of its own in each, so that it does not cross boxes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _parts(circuit: Circuit) -> Iterator[tuple[Circuit, Node]]:
     order = planned(circuit).order
     for part in order:
         if part in circuit.loops:
-            yield from _parts(part)  # type: ignore[arg-type]
+            yield from _parts(part)
         else:
             yield circuit, part  # type: ignore[misc]
 
@@ -158,8 +158,8 @@ def _order(layers: list[list[Box]]) -> None:
     """Rows within layers: each box as near as can be to the middle of what it reads, then of what reads it."""
     readers: dict[Box, list[Box]] = {}
     for layer in layers:
-        for row, box in enumerate(layer):
-            box.row = row
+        for place, box in enumerate(layer):
+            box.row = place
             for read in box.reads:
                 readers.setdefault(read, []).append(box)
     for sweep in range(SWEEPS):
@@ -196,8 +196,8 @@ def _edge(source: Box, to: Box) -> str:
         return f'<path d="{path}" {style} stroke-dasharray="4 3"{arrow}/>'
     if source.delay:
         beside = to.x - to.room / 2 - 14 - 7 * source.row  # up between two layers
-        path = f"M{source.x - source.width / 2:.1f} {source.y:.1f} H{beside:.1f} V{to.y + 5:.1f} H{to.x - to.width / 2:.1f}"
-        return f'<path d="{path}" {style}{arrow}/>'
+        path = f"M{source.x - source.width / 2:.1f} {source.y:.1f} H{beside:.1f} V{to.y + 5:.1f}"
+        return f'<path d="{path} H{to.x - to.width / 2:.1f}" {style}{arrow}/>'
     start, end = source.x + source.width / 2, to.x - to.width / 2
     middle = (start + end) / 2
     curve = f"M{start:.1f} {source.y:.1f} C{middle:.1f} {source.y:.1f} {middle:.1f} {to.y:.1f} {end:.1f} {to.y:.1f}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -63,8 +64,17 @@ class Aggregation:
         return ZSet(len(self.by) + 1, [(made, np.ones(len(made), np.int64))], settled=True)
 
 
+class Grouping(Protocol):
+    """A function of Z-sets that makes of each group, by the columns `by`, a row of these and a value, or none."""
+
+    @property
+    def by(self) -> tuple[int, ...]: ...
+
+    def of(self, batch: ZSet) -> ZSet: ...
+
+
 class Group:
-    def __init__(self, arity: int, aggregation: Aggregation, timed: bool) -> None:
+    def __init__(self, arity: int, aggregation: Grouping, timed: bool) -> None:
         self.aggregation = aggregation
         self.timed = timed
         by = aggregation.by

@@ -1,8 +1,8 @@
 """What the nodes of a circuit do with the values that come in at a tick: the primitive operators of DBSP.
 
 An operator is given the tick of its clock, `now`, and gives one value. In a loop the clock begins anew whenever the
-circuit around it ticks; `rewind` says so. An operator may have something to give at a later tick by itself: `waiting` is
-that tick. Ticks at which nobody has anything to give may be left out.
+circuit around it ticks; `rewind` says so. An operator may have something to give at a later tick by itself: `waiting`
+is that tick. Ticks at which nobody has anything to give may be left out.
 
 A strict operator gives what it has before it is told what comes in at the same tick, so a cycle may pass through it.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from .matching import Matcher, Match
+from .matching import Match, Matcher
 from .trace import Trace
 from .zset import Piece, ZSet
 
@@ -62,12 +62,13 @@ def add(*values: Value) -> Value:
 
 
 class Delay:
-    """z⁻¹ of its own clock. A loop rests when what is `fed_back` is nothing, and what else is delayed does not change."""
+    """z⁻¹ of its own clock. A loop rests when what is `fed_back` is nothing, and what else is delayed does not
+    change."""
 
     def __init__(self, zero: Value) -> None:
         self.zero = zero
         self.fed_back = False
-        self.rewind()
+        self.held = self.given = zero
 
     def give(self, now: int) -> Value:
         self.given = self.held
@@ -111,8 +112,7 @@ class Integrate:
     """I of its own clock: the sum of all that came in."""
 
     def __init__(self, zero: Value) -> None:
-        self.zero = zero
-        self.rewind()
+        self.zero = self.sum = zero
 
     def step(self, now: int, value: Value) -> Value:
         if value:
@@ -146,8 +146,8 @@ class Differentiate:
     """D of its own clock: what came in, without what came in before."""
 
     def __init__(self, zero: Value) -> None:
-        self.zero = zero
-        self.rewind()
+        self.zero = self.last = zero
+        self.settled = True
 
     def step(self, now: int, value: Value) -> Value:
         difference = value - self.last
@@ -204,7 +204,8 @@ class Later:
 
 class Join:
     """(↑⋈)^Δ, and in a loop (↑(↑⋈)^Δ)^Δ. Each pair is met once, when the later of its rows comes, and belongs to the
-    later of the ticks of its rows, also where that is yet to come: a row of the past may have come later in its loop."""
+    later of the ticks of its rows, also where that is yet to come: a row of the past may have come later in its
+    loop."""
 
     def __init__(self, left: int, right: int, matches: tuple[Match, Match], timed: bool) -> None:
         self.left, self.right = Trace(left, timed), Trace(right, timed)

@@ -1,6 +1,7 @@
 """How a circuit is stepped: an order in which each node comes after what it reads, and the ticks of loops.
 
-A strict node gives before it takes, so it comes first whatever it reads; a cycle without one has no order and is refused.
+A strict node gives before it takes, so it comes first whatever it reads; a cycle without one has no order and is
+refused.
 """
 
 from __future__ import annotations
@@ -159,8 +160,8 @@ def run_loop(loop: Circuit, plan: Plan, given: Mapping[Node, Any]) -> None:
         ticks += 1
         if loop.most_ticks is not None and ticks > loop.most_ticks:
             raise WhenceError(
-                f"{loop} has not come to rest after {loop.most_ticks:,} ticks: what is fed back does not become nothing; "
-                "is a .distinct() missing?"
+                f"{loop} has not come to rest after {loop.most_ticks:,} ticks: what is fed back does not become "
+                "nothing; is a .distinct() missing?"
             )
         now = min(_next_ticks(plan, now, max(map(len, streams.values()), default=0)), default=None)
 

@@ -1,4 +1,5 @@
-"""A trace: all that a stream has brought so far, added up, with indexes to join it by. In a loop, each row with its time.
+"""A trace: all that a stream has brought so far, added up, with indexes to join it by. In a loop, each row with its
+time.
 
 The rows are in a table of the local engine, which never forgets one; a row whose weights have added up to 0 stays as a
 dead one, and is not matched. When half of the rows are dead, the trace is made anew.
@@ -77,8 +78,10 @@ class Trace:
         size = len(self.table)
         if size > len(self._weights):
             self._weights.grow(max(size, 2 * len(self._weights)))
-        self._dead += size - before + self.kernel.accumulate(
-            found.ctypes.data, weights.ctypes.data, len(weights), self._weights.address
+        self._dead += (
+            size
+            - before
+            + self.kernel.accumulate(found.ctypes.data, weights.ctypes.data, len(weights), self._weights.address)
         )
 
     def _make_anew(self) -> None:

@@ -1,8 +1,8 @@
 """Z-sets: rows of whole numbers, each with an integer weight that is not 0; an Abelian group under addition.
 
 A Z-set is a stack of pieces, arrays of rows and of weights, in which a row may occur more than once. Adding puts pieces
-on the stack and costs nothing; equal rows are brought together when somebody looks. So a Z-set never changes, but how it
-is stored may.
+on the stack and costs nothing; equal rows are brought together when somebody looks. So a Z-set never changes, but how
+it is stored may.
 """
 
 from __future__ import annotations
@@ -107,9 +107,7 @@ class ZSet:
         count = len(weights)
         bits = max(4, (count * 4 // 3).bit_length())
         slots = np.zeros(1 << bits, np.int64)
-        kept = load().consolidate(
-            rows.ctypes.data, self.arity, count, weights.ctypes.data, slots.ctypes.data, bits
-        )
+        kept = load().consolidate(rows.ctypes.data, self.arity, count, weights.ctypes.data, slots.ctypes.data, bits)
         self._pieces = [(rows[:kept], weights[:kept])] if kept else []
         self._settled = True
 
@@ -176,8 +174,8 @@ class ZSet:
         return ZSet(self.arity, [(self.rows, np.sign(self.weights))], settled=True)
 
     def join(self, other: ZSet, on: Sequence[tuple[int, int]], keep: Sequence[tuple[int, int]] | None = None) -> ZSet:
-        """The pairs of rows that are equal in the columns of `on`; weights are multiplied. `keep` says which columns are
-        left, `(LEFT, i)` or `(RIGHT, i)`; by default all."""
+        """The pairs of rows that are equal in the columns of `on`; weights are multiplied. `keep` says which columns
+        are left, `(LEFT, i)` or `(RIGHT, i)`; by default all."""
         from .matching import join_plan, matched
         from .trace import Trace
 
@@ -186,7 +184,8 @@ class ZSet:
         return matched(join_plan(self.arity, other.arity, on, keep)[0], self, trace)
 
     def group(self, by: Sequence[int], aggregate: str = "count", column: int | None = None) -> ZSet:
-        """For each value of the columns `by` a row of it and an aggregate: `count`, `sum`, `min` or `max` of a column."""
+        """For each value of the columns `by` a row of it and an aggregate: `count`, `sum`, `min` or `max` of a
+        column."""
         from .grouping import Aggregation
 
         return Aggregation(tuple(by), aggregate, column).of(self)
@@ -195,5 +194,7 @@ class ZSet:
 def _checked(rows: Rows, count: int, arity: int) -> Rows:
     array = np.ascontiguousarray(rows, np.int64)
     if array.shape != (count, arity):
-        raise WhenceError(f"a function made an array of shape {array.shape} of {count} rows; it should be {count, arity}")
+        raise WhenceError(
+            f"a function made an array of shape {array.shape} of {count} rows; it should be {count, arity}"
+        )
     return array

@@ -1,4 +1,5 @@
-"""Bundles: Z-sets of several forms at once, each under a number, such as the facts of all relations. A group like theirs."""
+"""Bundles: Z-sets of several forms at once, each under a number, such as the facts of all relations. A group like
+theirs."""
 
 from __future__ import annotations
 

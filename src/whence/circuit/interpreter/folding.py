@@ -1,7 +1,7 @@
 """Aggregates in the interpreter's circuit: facts of some relations are folded into facts of another.
 
-The paper leaves aggregates open. Here a fold is introduced at the tick at which its stratum begins, like a rule, and takes
-all earlier facts in at that tick. It is incremental `Group` over what came in, in both clocks.
+The paper leaves aggregates open. Here a fold is introduced at the tick at which its stratum begins, like a rule, and
+takes all earlier facts in at that tick. It is incremental `Group` over what came in, in both clocks.
 """
 
 from __future__ import annotations

@@ -52,9 +52,7 @@ class Interpreter:
         }
         given = Bundle({self.relations.of(name): part for name, part in facts.items()})
         first = Bundle({EMPTY: ZSet.of([()], arity=0)}) if self.circuit.now < 0 else Bundle()
-        outputs = self.circuit.step(
-            ΔΠ=self.kit.program(rules), ΔF=ZSet.of(folds, arity=1), ΔE=given, ΔΣ=first
-        )
+        outputs = self.circuit.step(ΔΠ=self.kit.program(rules), ΔF=ZSet.of(folds, arity=1), ΔE=given, ΔΣ=first)
         return {self.relations[number]: part for number, part in outputs["ΔE′"]}
 
     def present(self, relation: str, arity: int) -> Rows:
@@ -94,7 +92,7 @@ class Interpreter:
         distinct = DistinctParts()
         gatekeep = Gatekeep(kit, distinct)
         self.index = index = Index(kit, self.relations.__getitem__)
-        product = Product(kit, gatekeep, index, number, encoding, indexed)
+        self.product = product = Product(kit, gatekeep, index, number, encoding, indexed)
         ground = Ground(kit, distinct, number, encoding)
 
         begun = rewrites.enter(loop) + known.delay()

@@ -1,4 +1,5 @@
-"""The grounding kit of a program: directions, grounding signals and join orders, Z-sets of numbers (paper, 4.2 and 4.3).
+"""The grounding kit of a program: directions, grounding signals and join orders, Z-sets of numbers (paper, 4.2 and
+4.3).
 
 A program is a Z-set of rules, and rules are numbered; so are prefixes, heads, relations and orders. The functions are
 linear: the kit of a change is the change of the kit.

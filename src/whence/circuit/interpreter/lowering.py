@@ -9,9 +9,9 @@ becomes, with made-up relations whose names no user can write,
     result(d, s)                                     a fold of the two
     total(d, s) :- dept(d), result(d, s).
 
-A rule begins to hold with the stratum in which all that it negates or aggregates is complete. Groups may come out of the
-recursion that the rule is part of. A fold looks at a group when all instances of it have come: so many ticks after the
-group as the rule of the instances can take at most, since all else that it reads is complete.
+A rule begins to hold with the stratum in which all that it negates or aggregates is complete. Groups may come out of
+the recursion that the rule is part of. A fold looks at a group when all instances of it have come: so many ticks
+after the group as the rule of the instances can take at most, since all else that it reads is complete.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class Fold:
 
 
 class InstanceRule(Rule):
-    """A rule that makes instances, or is part of making them: what it reads, but for groups and results, is complete."""
+    """A rule that makes instances, or is part of making them: what it reads, but for groups and results, is
+    complete."""
 
 
 Part = Rule | Fold

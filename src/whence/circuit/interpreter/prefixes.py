@@ -1,8 +1,9 @@
 """Rules as the circuit sees them: prefixes of bodies, each with a number, its *expected provenance*.
 
-A rewrite travels from prefix to prefix: it begins empty, at 0, and each atom that it unifies with takes it on. Variables
-are numbered by where they first occur, so that rules that begin alike have prefixes in common, whatever names they use.
-The paper adds hashes of the atoms up; here a prefix is interned, so that no two prefixes ever have the same number.
+A rewrite travels from prefix to prefix: it begins empty, at 0, and each atom that it unifies with takes it on.
+Variables are numbered by where they first occur, so that rules that begin alike have prefixes in common, whatever
+names they use. The paper adds hashes of the atoms up; here a prefix is interned, so that no two prefixes ever have
+the same number.
 
 What is not an atom (a comparison, a binding) is done to rewrites as soon as its variables are known: it takes them one
 by one, so it is linear and needs no operator of its own. A negated atom is a step like an atom. A prefix keeps the
@@ -11,11 +12,11 @@ variables that are needed after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from whence.lang.program import (
-    Aggregate,
     Atom,
     Call,
     Comparison,
@@ -124,8 +125,9 @@ def _next(waiting: Sequence[Literal], bound: set[str]) -> Literal:
     for atom in atoms:
         if any(isinstance(arg, Const) or (isinstance(arg, Var) and arg.name in bound) for arg in atom.args):
             return atom
-    for literal in (*atoms, *comparisons):
-        return literal
+    rest: list[Literal] = [*atoms, *comparisons]
+    if rest:
+        return rest[0]
     raise AssertionError(f"a rule's body cannot be ordered: {waiting}")
 
 
@@ -174,9 +176,7 @@ def fallible(comparison: Comparison) -> bool:
     return inside(comparison.left) or inside(comparison.right)
 
 
-def _numbered(
-    reads: Sequence[Atom | Negation | None], then: Sequence[Sequence[Comparison]], head: Atom
-) -> Course:
+def _numbered(reads: Sequence[Atom | Negation | None], then: Sequence[Sequence[Comparison]], head: Atom) -> Course:
     names: dict[str, Var] = {}
 
     def named(variable: Var) -> Var:
@@ -205,7 +205,7 @@ def _numbered(
     return Course(tuple(steps), own_head)
 
 
-def renamed(node, named):  # type: ignore[no-untyped-def]
+def renamed(node: Any, named: Callable[[Var], Var]) -> Any:
     """A term or literal with other variables."""
     match node:
         case Var():
@@ -223,6 +223,3 @@ def renamed(node, named):  # type: ignore[no-untyped-def]
         case Comparison(op, left, right):
             return Comparison(op, renamed(left, named), renamed(right, named))
     raise AssertionError(f"{node} does not stand in a course")
-
-
-__all__ = ["EMPTY", "Aggregate", "Course", "Prefix", "Prefixes", "Step", "course", "fallible", "open_side", "renamed"]

@@ -74,9 +74,9 @@ class DistinctParts:
                 self.parts[tag] = Distinct(part.arity, timed=True)
         given = {}
         for tag, distinct in self.parts.items():
-            part = bundle[tag]
-            if part is not None:
-                given[tag] = distinct.step(now, part)
+            change = bundle[tag]
+            if change is not None:
+                given[tag] = distinct.step(now, change)
             elif distinct.later.pieces:
                 given[tag] = distinct.later.pop(now)
         return Bundle(given)
@@ -150,8 +150,8 @@ def _one_later(rows: Rows) -> Rows:
 
 
 class Index:
-    """Facts join the join orders of their relation. A trace of each relation holds its facts with an index for each order;
-    of a negated atom's order the distinct keys are made, which are a trace of their own.
+    """Facts join the join orders of their relation. A trace of each relation holds its facts with an index for each
+    order; of a negated atom's order the distinct keys are made, which are a trace of their own.
 
     Gives the facts that came, by number of their relation, and after them the keys, by number of their order."""
 
@@ -169,9 +169,8 @@ class Index:
         by_name = {self.relations(relation): part for relation, part in facts}
         for number, (distinct, _) in self.keys.items():
             order = self.kit.orders[number]
-            part = by_name.get(order.relation)
-            if part is not None:
-                distinct.follow(part.project(order.columns), now)
+            if order.relation in by_name:
+                distinct.follow(by_name[order.relation].project(order.columns), now)
         for (number,), weight in orders:
             self.weights[number] = self.weights.get(number, 0) + weight
             order = self.kit.orders[number]
@@ -349,7 +348,8 @@ def _in_order(kept: tuple[Var, ...], available: tuple[Var, ...], all_of_them: bo
 
 
 class Unification:
-    """Where the values of an atom meet those of a rewrite: a match for rewrites that come, and one for facts that come."""
+    """Where the values of an atom meet those of a rewrite: a match for rewrites that come, and one for facts that
+    come."""
 
     def __init__(
         self, read: Atom | Negation, known: tuple[Var, ...], encoding: Encoding, indexed: bool, order: Order
@@ -375,7 +375,9 @@ class Unification:
                     self.found[arg] = column
 
     def matches(self, given: tuple[Var, ...]) -> tuple[Match, Match]:
-        equal = tuple((column, (CONSTANT, value) if value is not None else (BATCH, own)) for column, value, own in self.equal)
+        equal = tuple(
+            (column, (CONSTANT, value) if value is not None else (BATCH, own)) for column, value, own in self.equal
+        )
         repeats = tuple((column, (TRACE, other)) for column, other in self.repeats)
         outputs = tuple((BATCH, self.known.index(v)) if v in self.known else (TRACE, self.found[v]) for v in given)
         if self.indexed:

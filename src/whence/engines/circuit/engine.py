@@ -18,6 +18,7 @@ from whence.errors import WhenceError
 from whence.interrupts import hold
 from whence.lang.program import Program
 from whence.maintain import Impact, Policy
+from whence.maintain.impact import Tuples
 from whence.tables import Progress
 
 from .tables import UNANNOTATED, CircuitTables
@@ -54,7 +55,7 @@ class CircuitEngine:
             read_input(directive, folder, self.tables)
 
     def run(self, progress: Progress | None) -> None:
-        self.tables.begin(self._interpreter())
+        self.tables.show(self._interpreter())
         self._parts = self._lowering.parts(self.program)
         self._changes.clear()
         self._step(self._parts, self.tables.whole_input())
@@ -106,7 +107,8 @@ class CircuitEngine:
         self._parts, self.program = parts, after
         known = {**before.relations, **after.relations}
         self.tables.become(after)
-        came, went = {}, {}
+        came: dict[str, Tuples] = {}
+        went: dict[str, Tuples] = {}
         for name, change in derived.items():
             if name in known:
                 for found, weight in ((came, 1), (went, -1)):

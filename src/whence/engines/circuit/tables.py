@@ -38,7 +38,7 @@ class CircuitTables(LocalTables):
         self.given: dict[str, Trace] = {}  # the input, once the session is run
         super().__init__(program, False, warn, announce)
 
-    def begin(self, interpreter: Interpreter) -> None:
+    def show(self, interpreter: Interpreter) -> None:
         """From now on results are the interpreter's."""
         self.given = {}
         for name, relation in self.program.relations.items():
