@@ -11,10 +11,10 @@ import numpy as np
 from whence.engines.local.kernel import weighted_layout as layout
 from whence.engines.local.kernel.library import load
 from whence.engines.local.memory import Array
-from whence.engines.local.table import Table
+from whence.engines.local.table import Rows, Table, Words
 
 from .operators import Later
-from .zset import ZSet
+from .zset import Flags, ZSet
 
 FIRST_ROOM = 16
 
@@ -42,7 +42,12 @@ class Distinct:
     def step(self, now: int, batch: ZSet) -> ZSet:
         now = now if self.timed else 0
         self.follow(batch, now)
-        return self.later.pop(now)
+        return self.pop(now)
+
+    def pop(self, now: int) -> ZSet:
+        """What is to be given at a tick."""
+        pieces = self.later.pieces.pop(now, ())
+        return ZSet(self.arity, pieces, settled=len(pieces) == 1)  # no row comes or goes twice at a time
 
     def follow(self, batch: ZSet, now: int) -> None:
         """Takes changes in; what follows from them is in `later`."""
@@ -63,26 +68,27 @@ class Distinct:
 
     def rewind(self) -> None: ...
 
-    def present(self) -> np.ndarray:
+    def present(self) -> Rows:
         """The rows that are there in the end, after all times."""
-        sums = np.zeros(len(self.table), np.int64)
-        entry = self._heads.view[: len(self.table)].astype(np.int64)
+        return self.table.rows[self._totals(self._heads.view[: len(self.table)]) > 0]
+
+    def has(self, rows: Rows) -> Flags:
+        """Which rows are there in the end."""
+        found = self.table.locate(np.ascontiguousarray(rows).reshape(-1), len(rows))
+        heads = np.where(found >= 0, self._heads.view[np.maximum(found, 0)], 0)
+        return self._totals(heads) > 0
+
+    def _totals(self, heads: np.ndarray) -> Words:
+        """The sum of each history, by its first entry."""
+        totals = np.zeros(len(heads), np.int64)
+        entry = heads.astype(np.int64)
         row = np.flatnonzero(entry)
         entry = entry[row]
         while len(row):
-            sums[row] += self._weights.view[entry]
+            totals[row] += self._weights.view[entry]
             entry = self._next.view[entry].astype(np.int64)
             row, entry = row[entry != 0], entry[entry != 0]
-        return self.table.rows[sums > 0]
-
-    def has(self, row: np.ndarray) -> bool:
-        """Whether a row is there in the end."""
-        found = int(self.table.locate(row, 1)[0])
-        entry, total = int(self._heads.view[found]) if found >= 0 else 0, 0
-        while entry:
-            total += int(self._weights.view[entry])
-            entry = int(self._next.view[entry])
-        return total > 0
+        return totals
 
     def integral(self) -> ZSet:
         """All that was given so far: each row with, in a loop as last column, the time it belongs to."""

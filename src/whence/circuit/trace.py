@@ -11,7 +11,7 @@ import numpy as np
 
 from whence.engines.local.kernel.library import load
 from whence.engines.local.memory import Array
-from whence.engines.local.table import Index, Table, Words
+from whence.engines.local.table import Index, Rows, Table, Words
 
 from .zset import Piece, ZSet
 
@@ -49,10 +49,10 @@ class Trace:
     def zset(self) -> ZSet:
         return ZSet(self.arity + self.timed, [self.contents], settled=True)
 
-    def weight(self, row: Words) -> int:
-        """Of one row, with its time if it has one."""
-        found = int(self.table.locate(row, 1)[0])
-        return int(self._weights.view[found]) if found >= 0 else 0
+    def weights_of(self, rows: Rows) -> Words:
+        """The weight of each row, given with its time if it has one."""
+        found = self.table.locate(np.ascontiguousarray(rows).reshape(-1), len(rows))
+        return np.where(found >= 0, self._weights.view[np.maximum(found, 0)], 0)
 
     def add(self, batch: ZSet, time: int = 0) -> None:
         for rows, weights in batch.pieces:

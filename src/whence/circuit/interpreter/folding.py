@@ -123,7 +123,7 @@ class Folding:
 
     def _later(self, running: Running, rows: Rows, weights: Words, times: Words | None, now: int) -> None:
         times = None if times is None else np.maximum(times, now)
-        self.later.add(self.number(running.fold.result), running.fold.keys + 1, rows, weights, times, now)
+        self.later.add(self.number(running.fold.result), rows, weights, times, now)
 
     def waiting(self, now: int) -> int | None:
         due = [time for running in self.running.values() if (time := running.next()) is not None]

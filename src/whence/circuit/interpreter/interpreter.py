@@ -18,8 +18,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from whence.circuit.circuit import Circuit, Stream
-from whence.circuit.zset import ZSet
-from whence.engines.local.table import Rows, Words
+from whence.circuit.zset import Flags, ZSet
+from whence.engines.local.table import Rows
 
 from .bundle import Bundle
 from .folding import Folding
@@ -60,9 +60,10 @@ class Interpreter:
         distinct = self.facts.parts.get(self.relations.of(relation))
         return distinct.present() if distinct is not None else np.empty((0, arity), np.int64)
 
-    def has(self, relation: str, row: Words) -> bool:
+    def has(self, relation: str, rows: Rows) -> Flags:
+        """Which rows are tuples of a relation now."""
         distinct = self.facts.parts.get(self.relations.of(relation))
-        return distinct is not None and distinct.has(row)
+        return distinct.has(rows) if distinct is not None else np.zeros(len(rows), np.bool_)
 
     def nbytes(self, relation: str) -> int:
         """What the facts of a relation take, with their indexes."""

@@ -32,17 +32,24 @@ class LaterParts:
     """What is to be given at later ticks, by number."""
 
     def __init__(self) -> None:
-        self.parts: dict[int, Later] = {}
+        self.ticks: dict[int, dict[int, list[Piece]]] = {}
 
-    def add(self, tag: int, arity: int, rows: Rows, weights: Words, times: Words | None, now: int) -> None:
-        if len(weights):
-            self.parts.setdefault(tag, Later(arity)).add(rows, weights, times, now)
+    def add(self, tag: int, rows: Rows, weights: Words, times: Words | None, now: int) -> None:
+        if not len(weights):
+            return
+        if times is None:
+            self.ticks.setdefault(now, {}).setdefault(tag, []).append((rows, weights))
+            return
+        for time in sorted(set(times.tolist())):
+            then = times == time
+            self.ticks.setdefault(time, {}).setdefault(tag, []).append((rows[then], weights[then]))
 
     def pop(self, now: int) -> Bundle:
-        return Bundle({tag: later.pop(now) for tag, later in self.parts.items()})
+        parts = self.ticks.pop(now, {})
+        return Bundle({tag: ZSet(pieces[0][0].shape[1], pieces) for tag, pieces in parts.items()})
 
     def waiting(self, now: int) -> int | None:
-        return min((time for later in self.parts.values() if (time := later.next()) is not None), default=None)
+        return min(self.ticks, default=None)
 
 
 class Introduce:
@@ -67,22 +74,20 @@ class DistinctParts:
 
     def __init__(self) -> None:
         self.parts: dict[int, Distinct] = {}
+        self.busy: set[int] = set()  # parts that have something to give later
 
     def step(self, now: int, bundle: Bundle) -> Bundle:
         for tag, part in bundle:
             if tag not in self.parts:
                 self.parts[tag] = Distinct(part.arity, timed=True)
-        given = {}
-        for tag, distinct in self.parts.items():
-            change = bundle[tag]
-            if change is not None:
-                given[tag] = distinct.step(now, change)
-            elif distinct.later.pieces:
-                given[tag] = distinct.later.pop(now)
+            self.parts[tag].follow(part, now)
+        due = sorted(self.busy.union(bundle.parts))
+        given = {tag: self.parts[tag].pop(now) for tag in due}
+        self.busy = {tag for tag in due if self.parts[tag].later.pieces}
         return Bundle(given)
 
     def waiting(self, now: int) -> int | None:
-        return min((time for one in self.parts.values() if (time := one.later.next()) is not None), default=None)
+        return min((min(self.parts[tag].later.pieces) for tag in self.busy), default=None)
 
     def rewind(self) -> None: ...
 
@@ -135,7 +140,7 @@ class Gatekeep:
 
     def _give(self, following: int, rows: Rows, weights: Words, times: Words, now: int) -> None:
         later = times if (times != now).any() else None
-        self.later.add(following, rows.shape[1], rows, weights, later, now)
+        self.later.add(following, rows, weights, later, now)
 
     def waiting(self, now: int) -> int | None:
         return self.later.waiting(now)
@@ -302,7 +307,7 @@ class Product:
             made, kept = waiting.then(rows)
         if kept is not None:
             weights, times = weights[kept], None if times is None else times[kept]
-        self.later.add(waiting.prefix.provenance, made.shape[1], made, weights, times, now)
+        self.later.add(waiting.prefix.provenance, made, weights, times, now)
 
     def _begin(self, provenance: int) -> None:
         prefix = self.kit.prefixes.known[provenance]
@@ -433,7 +438,7 @@ class Ground:
         with naming_rule(self.kit, provenance):
             made, _ = self.heads[provenance, head](rows)
         later = times if (times != now).any() else None
-        self.later.add(self.numbers(atom.relation), len(atom.args), made, weights, later, now)
+        self.later.add(self.numbers(atom.relation), made, weights, later, now)
 
     def waiting(self, now: int) -> int | None:
         return self.later.waiting(now)

@@ -95,22 +95,13 @@ class CircuitTables(LocalTables):
             return super().holding(relation, view)
         table = Table(self.kernel, self.program.relations[relation].arity, False)
         table.insert(np.ascontiguousarray(view).reshape(-1), len(view))
-        stamps = [
-            NOW | BEFORE if self._is_given(relation, row) else NOW | BEFORE | 1 if self._is_there(relation, row) else 0
-            for row in table.rows
-        ]
-        table.stamp(np.array(stamps, np.int32))
+        assert self.interpreter is not None
+        given, there = self.given[relation].weights_of(table.rows) > 0, self.interpreter.has(relation, table.rows)
+        table.stamp(np.where(given, NOW | BEFORE, np.where(there, NOW | BEFORE | 1, 0)).astype(np.int32))
         return Stored(table, stop=len(table), live=len(table))
 
     def has_input(self, relation: str) -> bool:
         return len(self.given[relation]) > 0
-
-    def _is_given(self, relation: str, row: Words) -> bool:
-        return self.given[relation].weight(np.ascontiguousarray(row)) > 0
-
-    def _is_there(self, relation: str, row: Words) -> bool:
-        assert self.interpreter is not None
-        return self.interpreter.has(relation, np.ascontiguousarray(row))
 
     # Results
 
@@ -142,7 +133,7 @@ class CircuitTables(LocalTables):
                 codes[i] = self.values.encode([value], column.type, column.kind)[0]
             except ValueMismatch:
                 return False
-        return self._is_there(relation, codes)
+        return bool(self.interpreter.has(relation, codes.reshape(1, -1))[0])
 
     def to_arrow(self, relation: str, annotated: bool) -> Any:
         self.complete()
