@@ -32,12 +32,15 @@ class Distinct:
         self._times = Array(np.int64, FIRST_ROOM)
         self._weights = Array(np.int64, FIRST_ROOM)
         self._next = Array(np.int32, FIRST_ROOM)
-        self._history = np.zeros(layout.HISTORY_WORDS, np.int64)
-        self._history[layout.H_SIZE] = 1
+        self._descriptor = np.zeros(layout.HISTORY_WORDS, np.int64)
+        self._address = self._descriptor.ctypes.data
+        self._history = self._descriptor.data  # faster than NumPy for single words
+        self._history[layout.H_SIZE] = 1  # entry 0 is none
+        self._publish()
 
     @property
     def nbytes(self) -> int:
-        return self.table.nbytes + 13 * len(self.table) + 20 * int(self._history[layout.H_SIZE])
+        return self.table.nbytes + 13 * len(self.table) + 20 * self._history[layout.H_SIZE]
 
     def step(self, now: int, batch: ZSet) -> ZSet:
         now = now if self.timed else 0
@@ -122,28 +125,23 @@ class Distinct:
         touched, count = self._gather(batch)
         self._make_room_for_entries(count)
         history = self._history
-        history[layout.H_HEADS] = self._heads.address
-        history[layout.H_SUMS] = self._sums.address
-        history[layout.H_MARKS] = self._marks.address
         history[layout.H_TOUCHED] = touched.ctypes.data
-        history[layout.H_TIMES] = self._times.address
-        history[layout.H_WEIGHTS] = self._weights.address
-        history[layout.H_NEXT] = self._next.address
         history[layout.H_NOW] = now
         done, room = 0, count + count // 2 + FIRST_ROOM
         while done < count:
-            out, times, weights = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-            history[layout.H_OUT_ROWS] = out.ctypes.data
-            history[layout.H_OUT_TIMES] = times.ctypes.data
-            history[layout.H_OUT_WEIGHTS] = weights.ctypes.data
+            out = np.empty((3, room), np.int64)
+            address = out.ctypes.data
+            history[layout.H_OUT_ROWS] = address
+            history[layout.H_OUT_TIMES] = address + 8 * room
+            history[layout.H_OUT_WEIGHTS] = address + 16 * room
             history[layout.H_CAPACITY] = room
             history[layout.H_WRITTEN] = 0
-            done = self.kernel.cross_threshold(history.ctypes.data, done, count)
-            written = int(history[layout.H_WRITTEN])
+            done = self.kernel.cross_threshold(self._address, done, count)
+            written = history[layout.H_WRITTEN]
             if written:
-                rows = self.table.rows[out[:written]]
-                later = times[:written] if (times[:written] != now).any() else None
-                self.later.add(rows, weights[:written], later, now)
+                numbers, times, weights = out[:, :written]
+                later = times if (times != now).any() else None
+                self.later.add(self.table.rows[numbers], weights, later, now)
             room *= 2
 
     def _gather(self, batch: ZSet) -> tuple[np.ndarray, int]:
@@ -158,6 +156,7 @@ class Distinct:
             if size > len(self._heads):
                 for array in (self._heads, self._sums, self._marks):
                     array.grow(max(size, 2 * len(array)))
+                self._publish()
             if min(size, count + len(weights)) > len(touched):  # no row is noted twice
                 larger = np.empty(min(size, 2 * (count + len(weights))), np.int64)
                 larger[:count] = touched[:count]
@@ -174,7 +173,17 @@ class Distinct:
         return touched, count
 
     def _make_room_for_entries(self, more: int) -> None:
-        wanted = int(self._history[layout.H_SIZE]) + more
+        wanted = self._history[layout.H_SIZE] + more
         if wanted > len(self._times):
             for array in (self._times, self._weights, self._next):
                 array.grow(max(wanted, 2 * len(array)))
+            self._publish()
+
+    def _publish(self) -> None:
+        history = self._history
+        history[layout.H_HEADS] = self._heads.address
+        history[layout.H_SUMS] = self._sums.address
+        history[layout.H_MARKS] = self._marks.address
+        history[layout.H_TIMES] = self._times.address
+        history[layout.H_WEIGHTS] = self._weights.address
+        history[layout.H_NEXT] = self._next.address
