@@ -3,7 +3,8 @@
     python -m bench.rules [--quick] [--json FILE]
 
 Twenty modules of five rules each, over small graphs beside each other; each rule that is added derives more than the
-one before. In the end the state has to be that of a fresh run, iterations and counts included, else the exit status is 1.
+one before. In the end the state has to be that of a fresh run, iterations and counts included, else the exit status
+is 1.
 """
 
 from __future__ import annotations

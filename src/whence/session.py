@@ -122,7 +122,7 @@ def open(
             raise WhenceError("a Spark session and its options are for engine='spark'")
         compiled = _compiled(program, text, file, warn)
         if engine == "circuit":
-            return _on_circuit(compiled, _text_of(program, text, file), strategy, heard, announce)
+            return _on_circuit(compiled, strategy, heard, announce)
         from whence.engines.local.engine import LocalEngine
 
         local = LocalEngine(compiled, counts, heard, announce, dense=strategy == DENSE)
@@ -145,17 +145,13 @@ def open(
 
 
 def _on_circuit(
-    program: Program,
-    text: tuple[str, str] | None,
-    strategy: str,
-    warn: Callable[[str], None],
-    announce: Callable[[str], None] | None,
+    program: Program, strategy: str, warn: Callable[[str], None], announce: Callable[[str], None] | None
 ) -> Session:
     if strategy not in ("elastic", "update"):
         raise WhenceError(f"strategy={strategy!r} is not for engine='circuit', whose one strategy is update")
     from whence.engines.circuit.engine import CircuitEngine
 
-    return Session(program, CircuitEngine(program, warn, announce), text, "update")
+    return Session(program, CircuitEngine(program, warn, announce), "update")
 
 
 def _compiled(

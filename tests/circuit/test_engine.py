@@ -20,11 +20,10 @@ from oracle.rules import Program, Tuple
 from whence.engines.circuit.engine import CircuitEngine
 from whence.errors import WhenceError
 from whence.lang import compile_text
-from whence.maintain import Impact, Policy
+from whence.maintain import Impact
 
 STEPS = 40_000
 Relations = dict[str, set[Tuple]]
-POLICY = Policy("update", 1.0, False)
 
 PATHS = """
 .decl edge(x: symbol, y: symbol)
@@ -49,13 +48,8 @@ def changed(
     insert: dict[str, list[Tuple]] | None = None,
     delete: dict[str, list[Tuple]] | None = None,
 ) -> Impact:
-    """Goes on with another program; the session's own way to say so is `add_rule` and its like."""
-    program = compile_text(text, warn=lambda message: None)
-    engine = session.engine
-    assert isinstance(engine, CircuitEngine)
-    impact = engine.update(insert or {}, delete or {}, POLICY, None, program)
-    session.program = program
-    return impact
+    """Goes on with another program."""
+    return session.update(insert, delete, program=compile_text(text, warn=lambda message: None))
 
 
 def held(session: whence.Session) -> Relations:
@@ -273,8 +267,32 @@ def test_changes_that_do_not_fit_are_refused() -> None:
             session.update(**change)  # type: ignore[arg-type]
     assert len(session["path"]) == 3
     assert session.update(insert={"edge": [("a", "b")]}, delete={"edge": [("q", "q")]}, lenient=True).ignored == 2
-    with pytest.raises(WhenceError, match="differ in their facts"):
-        changed(session, PATHS + 'edge("f", "g").')
+
+
+def test_rules_facts_and_relations_by_the_ways_of_a_session() -> None:
+    session = opened(PATHS, edge=[("a", "b"), ("b", "c")])
+    impact = session.add_rule(".decl back(x: symbol)\nback(x) :- path(_, x), !edge(x, _).")
+    assert {name: set(rows) for name, rows in impact.inserted.items()} == {"back": {("c",)}}
+    impact = session.apply('+ edge("c", "d"). - path(x, z) :- path(x, y), edge(y, z).')
+    assert (set(impact.inserted["back"]), set(impact.deleted["back"])) == ({("d",)}, {("c",)})
+    assert set(impact.deleted["path"]) == {("a", "c")}
+    assert set(session.undo().inserted["path"]) == {("a", "c")}
+    impact = session.replace_program(text=PATHS + 'edge("x", "y").\n')
+    assert set(impact.deleted["back"]) == {("c",)}
+    assert "back" not in session
+    assert set(impact.inserted["path"]) == {("x", "y")}
+    session.add_rule(".decl back(x: symbol, y: symbol)\nback(y, x) :- path(x, y).")  # with other columns
+    assert set(session["back"]) == {(y, x) for x, y in session["path"]}
+    with pytest.raises(WhenceError, match="has other columns than before"):
+        session.replace_program(
+            text=PATHS.replace("edge(x: symbol, y: symbol)", "edge(x: symbol, y: number)", 1)
+            .replace("path(x, y) :- edge(x, y).", "")
+            .replace("path(x, z) :- path(x, y), edge(y, z).", "")
+        )
+    with pytest.raises(WhenceError, match="depends on itself through negation"):
+        session.add_rule("path(x, x) :- edge(x, _), !back(x, x).")
+    with pytest.raises(WhenceError, match=r"has no \.limitsize"):
+        whence.open(text=PATHS + ".limitsize path(n=3)\n", engine="circuit")
 
 
 DIVISIONS = """

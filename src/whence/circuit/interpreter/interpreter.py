@@ -65,6 +65,11 @@ class Interpreter:
         distinct = self.facts.parts.get(self.relations.of(relation))
         return distinct.has(rows) if distinct is not None else np.zeros(len(rows), np.bool_)
 
+    def forget(self, relation: str) -> None:
+        """Gives up a relation that no rule and no fact has any more; it may come again with other columns."""
+        self.facts.parts.pop(self.relations.of(relation), None)
+        self.index.facts.pop(relation, None)
+
     def nbytes(self, relation: str) -> int:
         """What the facts of a relation take, with their indexes."""
         distinct, trace = self.facts.parts.get(self.relations.of(relation)), self.index.facts.get(relation)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -11,7 +13,7 @@ from whence.circuit.interpreter import Encoding, Interpreter
 from whence.circuit.interpreter.lowering import Lowering, Part
 from whence.circuit.zset import ZSet
 from whence.engines.local import loading
-from whence.engines.local.changing import Sources, inputs_of
+from whence.engines.local.changing import Sources, inputs_of, with_program
 from whence.engines.local.directives import read_input, write_outputs
 from whence.engines.local.revision import Input
 from whence.errors import WhenceError
@@ -19,6 +21,7 @@ from whence.interrupts import hold
 from whence.lang.program import Program
 from whence.maintain import Impact, Policy
 from whence.maintain.impact import Tuples
+from whence.maintain.transition import Transition, transition
 from whence.tables import Progress
 
 from .tables import UNANNOTATED, CircuitTables
@@ -39,6 +42,7 @@ class CircuitEngine:
         announce: Callable[[str], None] | None,
         indexed: bool = True,
     ) -> None:
+        _check(program)
         self.program = program
         self.indexed = indexed
         self.tables = CircuitTables(program, warn, announce)
@@ -71,55 +75,75 @@ class CircuitEngine:
         """A new epoch, of facts or of rules or of both; if it fails, the one before is the current one."""
         if policy.strategy == "bootstrap":
             raise WhenceError("the circuit engine has one strategy, update: leave `strategy` out")
-        before, after = self.program, program or self.program
-        if after is not before:
-            self._check_facts(before, after)
-            self.tables.become(after)
-        try:
+        before = self.program
+        with self._through(program or before) as change:
             inputs, ignored = inputs_of(insert, delete, self.tables, policy.lenient, self.tables)
-        except BaseException:
-            self.tables.become(before)
-            raise
-        impact = self._epoch(inputs, before, after)
+            if change is not None:
+                inputs = with_program(inputs, change, self.tables, self.tables)
+            impact = self._epoch(inputs, program or before)
         self._changes.append((inputs, before))
-        return Impact(0, "update", impact.seconds, (), impact.inserted, impact.deleted, ignored)
+        return replace(impact, ignored=ignored)
 
     def undo(self, policy: Policy, progress: Progress | None) -> Impact:
         changes, program = self._changes[-1]
-        inputs = {name: Input(given.deleted, given.inserted) for name, given in changes.items()}
-        impact = self._epoch(inputs, self.program, program)
+        with self._through(program):
+            inputs = {name: Input(given.deleted, given.inserted) for name, given in changes.items()}
+            impact = self._epoch(inputs, program)
         self._changes.pop()
         return impact
 
-    def _epoch(self, inputs: dict[str, Input], before: Program, after: Program) -> Impact:
-        started = perf_counter()
+    @contextmanager
+    def _through(self, program: Program) -> Iterator[Transition | None]:
+        """While an epoch is made, there are the relations of the program before and after; then those of one of
+        them."""
+        before = self.program
+        if program is before:
+            yield None
+            return
+        _check(program)
+        change = transition(before, program)
+        self.tables.become(change.program)
         try:
-            parts = self._parts if after is before else self._lowering.parts(after)
-            changed = {part: parts.get(part, 0) - self._parts.get(part, 0) for part in {**self._parts, **parts}}
-            changes = {name: change_of(given) for name, given in inputs.items()}
+            yield change
+        except BaseException:
+            hold()
+            self.tables.become(before)
+            raise
+        self.tables.become(program)
+        self.program = program
+        assert self.tables.interpreter is not None
+        for relation in change.going:
+            self.tables.interpreter.forget(relation.name)
+
+    def _epoch(self, inputs: dict[str, Input], program: Program) -> Impact:
+        """One tick of the circuit."""
+        started = perf_counter()
+        parts = self._parts if program is self.program else self._lowering.parts(program)
+        changed = {part: parts.get(part, 0) - self._parts.get(part, 0) for part in {**self._parts, **parts}}
+        changes = {
+            name: ZSet.from_array(given.inserted) - ZSet.from_array(given.deleted) for name, given in inputs.items()
+        }
+        try:
             derived = self._step({part: weight for part, weight in changed.items() if weight}, changes)
         except BaseException:
             hold()
-            self._back(before)
+            self._make_anew()
             raise
         hold()
         self.tables.change(changes)
-        self._parts, self.program = parts, after
-        known = {**before.relations, **after.relations}
-        self.tables.become(after)
+        self._parts = parts
         came: dict[str, Tuples] = {}
         went: dict[str, Tuples] = {}
-        for name, change in derived.items():
-            if name in known:
-                for found, weight in ((came, 1), (went, -1)):
-                    rows = change.rows[change.weights == weight]
-                    if len(rows) and name in after.relations:
-                        found[name] = self.tables.tuples(name, rows)
+        for name in self.tables.program.relations:
+            change = derived.get(name, ZSet(0))
+            for found, weight in ((came, 1), (went, -1)):
+                rows = change.rows[change.weights == weight]
+                if len(rows):
+                    found[name] = self.tables.tuples(name, rows)
         return Impact(0, "update", perf_counter() - started, (), came, went)
 
-    def _back(self, before: Program) -> None:
-        """The epoch before, in a new circuit: a tick that was broken off leaves the old one anywhere."""
-        self.tables.become(before)
+    def _make_anew(self) -> None:
+        """The epoch before in a new circuit: a tick that was broken off leaves the old one anywhere."""
         self.tables.interpreter = self._interpreter()
         self._step(self._parts, self.tables.whole_input())
 
@@ -133,11 +157,6 @@ class CircuitEngine:
     def _step(self, parts: Mapping[tuple[Part, int], int], facts: Mapping[str, ZSet]) -> dict[str, ZSet]:
         assert self.tables.interpreter is not None
         return self.tables.interpreter.step(parts, facts)
-
-    def _check_facts(self, before: Program, after: Program) -> None:
-        """Rules change as they are; facts in the text of a program are changed as facts."""
-        if [fact.atom for fact in before.facts] != [fact.atom for fact in after.facts]:
-            raise WhenceError("the programs differ in their facts: change these with insert= and delete=")
 
     def drop_derived(self) -> None:
         self.tables.drop_derived()
@@ -174,8 +193,11 @@ class CircuitEngine:
         """Nothing is held but memory."""
 
 
-def change_of(given: Input) -> ZSet:
-    return ZSet.from_array(given.inserted) - ZSet.from_array(given.deleted)
+def _check(program: Program) -> None:
+    for directive in program.directives_of("limitsize"):
+        raise WhenceError(
+            f"{directive.origin}: the circuit engine has no .limitsize: take it out, or use another engine"
+        )
 
 
 def _unannotated() -> NoReturn:

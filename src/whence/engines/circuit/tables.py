@@ -35,42 +35,44 @@ class CircuitTables(LocalTables):
 
     def __init__(self, program: Program, warn: Any, announce: Any) -> None:
         self.interpreter: Interpreter | None = None
-        self.given: dict[str, Trace] = {}  # the input, once the session is run
+        self.inputs: dict[str, Trace] = {}  # once the session is run
         super().__init__(program, False, warn, announce)
 
     def show(self, interpreter: Interpreter) -> None:
         """From now on results are the interpreter's."""
-        self.given = {}
+        self.inputs = {}
         for name, relation in self.program.relations.items():
-            self.given[name] = Trace(relation.arity)
-            self.given[name].add(ZSet.from_array(self.stored[name].table.rows.copy()))
+            self.inputs[name] = Trace(relation.arity)
+            self.inputs[name].add(ZSet.from_array(self.stored[name].table.rows.copy()))
         self.interpreter = interpreter
 
     def drop_derived(self) -> None:
         self.interpreter = None
-        given, self.given = self.given, {}
-        for name, trace in given.items():
+        inputs, self.inputs = self.inputs, {}
+        for name, trace in inputs.items():
             rows = trace.contents[0]
             self.forget(name)
             self.insert(name, np.ascontiguousarray(rows).reshape(-1), len(rows))
 
     def become(self, program: Program) -> None:
         """The relations and types are those of another program from now on."""
+        for name in self.program.relations.keys() - program.relations.keys():
+            self.inputs.pop(name, None)
+            self.stored.pop(name, None)
         self.program = program
         self.values = Values(program.types, self.symbols, self.records)
         for name, relation in program.relations.items():
-            if name not in self.given:
-                self.given[name] = Trace(relation.arity)
-            if name not in self.stored:
+            if name not in self.inputs:
+                self.inputs[name] = Trace(relation.arity)
                 self.stored[name] = Stored(Table(self.kernel, relation.arity, False))
 
     def change(self, changes: Mapping[str, ZSet]) -> None:
         """Changes the input."""
         for name, change in changes.items():
-            self.given[name].add(change)
+            self.inputs[name].add(change)
 
     def whole_input(self) -> dict[str, ZSet]:
-        return {name: trace.zset() for name, trace in self.given.items() if len(trace)}
+        return {name: trace.zset() for name, trace in self.inputs.items() if len(trace)}
 
     def present(self, relation: str) -> Rows:
         """The tuples that there are now."""
@@ -96,12 +98,15 @@ class CircuitTables(LocalTables):
         table = Table(self.kernel, self.program.relations[relation].arity, False)
         table.insert(np.ascontiguousarray(view).reshape(-1), len(view))
         assert self.interpreter is not None
-        given, there = self.given[relation].weights_of(table.rows) > 0, self.interpreter.has(relation, table.rows)
+        given, there = self.inputs[relation].weights_of(table.rows) > 0, self.interpreter.has(relation, table.rows)
         table.stamp(np.where(given, NOW | BEFORE, np.where(there, NOW | BEFORE | 1, 0)).astype(np.int32))
         return Stored(table, stop=len(table), live=len(table))
 
     def has_input(self, relation: str) -> bool:
-        return len(self.given[relation]) > 0
+        return len(self.inputs[relation]) > 0
+
+    def given(self, relation: str) -> Rows:
+        return self.inputs[relation].contents[0]
 
     # Results
 
@@ -144,4 +149,5 @@ class CircuitTables(LocalTables):
         return super().to_spark(relation, annotated)
 
     def tuples(self, relation: str, rows: Rows) -> EncodedTuples:
+        """Rows as the tuples that users see."""
         return EncodedTuples(self.values, self.program.relations[relation].columns, rows)
