@@ -101,15 +101,15 @@ def split(facts: Facts, share: int, seed: int = 1) -> tuple[Facts, Facts]:
     return first, rest
 
 
-def follow(contestant: str, program: Path, folder: Path, runs: int, limit: float) -> Followed:
+def follow(contestant: str, program: Path, folder: Path, runs: int, limit: float, clock: str) -> Followed:
     found: Followed | None = None
     for run in range(runs):
         options = ["--no-check"] if run else []
         _, printed = timed([sys.executable, "-m", "bench.circuit_side", contestant, program, folder, *options], limit)
         told = json.loads(printed)
         if found is None:
-            found = Followed(told["seconds"], told["peak"], told["states"])
-        found.seconds = [min(pair) for pair in zip(found.seconds, told["seconds"], strict=True)]
+            found = Followed(told[clock], told["peak"], told["states"])
+        found.seconds = [min(pair) for pair in zip(found.seconds, told[clock], strict=True)]
     assert found is not None
     return found
 
@@ -131,7 +131,7 @@ def measure(name: str, options: argparse.Namespace, folder: Path, problems: list
         found: dict[str, Followed] = {}
         for contestant in options.contestants:
             try:
-                found[contestant] = follow(contestant, program, at, options.runs, options.limit)
+                found[contestant] = follow(contestant, program, at, options.runs, options.limit, options.clock)
                 told = ", ".join(f"{value:.4f}" for value in found[contestant].seconds)
                 tell(f"{name} {share}%: {contestant} {told} s")
             except Failed as failure:
@@ -197,6 +197,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a part of the data, one run each")
     parser.add_argument("--runs", type=int, metavar="N", help="runs of each; of each step the best counts (3)")
     parser.add_argument("--limit", type=float, default=600, metavar="SECONDS", help="give up on a run after this (600)")
+    parser.add_argument(
+        "--clock", choices=["seconds", "cpu"], default="seconds", help="cpu: processor time, on a machine that is busy"
+    )
     parser.add_argument("--without", action="append", default=[], choices=CONTESTANTS, help="leave a contestant out")
     parser.add_argument("--data", type=Path, default=ROOT / "../shared/data", help="folder with graphs/ and lubm/")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here as well")

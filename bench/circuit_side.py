@@ -3,7 +3,7 @@
     python -m bench.circuit_side circuit PROGRAM.dl FOLDER
 
 FOLDER has a NumPy file for each relation, `first.…` what is materialised and `rest.…` what is added and removed again.
-Prints one line of JSON: seconds of each step, bytes, and the size and a checksum of all relations after each.
+Prints one line of JSON: seconds and processor seconds of each step, bytes, and the size and a checksum of all relations after each.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 import whence
 from bench.graphs import Facts
-from bench.maintain_side import Memory
+from bench.maintain_side import Clock, Memory
 from bench.side import checksum
 from whence.engines.circuit.engine import CircuitEngine
 from whence.lang import load
@@ -41,15 +40,15 @@ def follow(contestant: str, program: Path, folder: Path, check: bool) -> dict[st
     first, rest = facts(folder, "first"), facts(folder, "rest")
     memory = Memory()
     session.load(**first)
-    seconds, states = [], []
+    clock, states = Clock(), []
     steps = [session.run, lambda: session.update(insert=rest), lambda: session.update(delete=rest)]
     for step in steps if rest else steps[:1]:
-        started = perf_counter()
+        clock.start()
         step()
-        seconds.append(perf_counter() - started)
+        clock.lap()
         if check:
             states.append({name: summed(session, name) for name in session})
-    return {"seconds": seconds, "peak": memory.peak(), "states": states}
+    return {"seconds": clock.seconds, "cpu": clock.cpu, "peak": memory.peak(), "states": states}
 
 
 def _warm(contestant: str, program: Path) -> None:
