@@ -3,7 +3,8 @@
     python -m bench.circuit_side circuit PROGRAM.dl FOLDER
 
 FOLDER has a NumPy file for each relation, `first.…` what is materialised and `rest.…` what is added and removed again.
-Prints one line of JSON: seconds and processor seconds of each step, bytes, and the size and a checksum of all relations after each.
+Prints one line of JSON: seconds and processor seconds of each step, bytes, and the size and a checksum of all
+relations after each.
 """
 
 from __future__ import annotations
