@@ -105,3 +105,17 @@ def test_a_strategy_that_ends_elsewhere_is_reported(monkeypatch: pytest.MonkeyPa
     history = History({"edge": np.array([[1, 2]])}, ())
     maintain_runs.compare("chain", "closure", history, ["update", "dense"], Way(tmp_path, tmp_path), problems)
     assert problems == ["chain: dense leaves path with other tuples, iterations or counts"]
+
+
+def test_the_circuit_engine_agrees_with_the_local_one(tmp_path: Path) -> None:
+    """A tiny ontology: a transitive property, an intersection, a restriction, an inverse."""
+    (tmp_path / "lubm").mkdir()
+    ontology = ["50 4 33", "51 4 33", "52 4 33", "53 4 35", "60 4 11", "61 4 32", "62 4 32", "51 0 50", "61 2 50"]
+    ontology += ["53 15 50", "53 20 60", "52 17 70", "70 7 51", "70 6 71", "71 7 53", "71 6 9", "62 12 61", "61 1 60"]
+    (tmp_path / "lubm" / "lubm1tbox.ntenc").write_text("".join(f"{triple}\n" for triple in ontology))
+    facts = [f"{i} 4 51\n{i} 60 {i + 1}\n{i} 61 {i + 2}\n" for i in range(200, 240)]
+    (tmp_path / "lubm" / "lubm1abox.ntenc").write_text("".join(facts))
+    ran = bench("owl", "--quick", "--data", tmp_path, "--without", "dense", "--without", "unindexed", module="circuit")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "10 rules" in ran.stdout
+    assert [line.split()[3] for line in ran.stdout.splitlines() if "%" in line] == ["circuit", "elastic"] * 2

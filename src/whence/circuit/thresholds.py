@@ -17,6 +17,7 @@ from .operators import Later
 from .zset import Flags, ZSet
 
 FIRST_ROOM = 16
+FEW = 256  # rows that are not worth making anew
 
 
 class Distinct:
@@ -26,6 +27,7 @@ class Distinct:
         self.kernel = load()
         self.table = Table(self.kernel, arity, counted=False)
         self.later = Later(arity)
+        self._looked_at = FEW  # rows, up to which nobody looks whether many have no history any more
         self._heads = Array(np.int32, FIRST_ROOM)
         self._sums = Array(np.int64, FIRST_ROOM)
         self._marks = Array(np.uint8, FIRST_ROOM)
@@ -55,6 +57,8 @@ class Distinct:
     def follow(self, batch: ZSet, now: int) -> None:
         """Takes changes in; what follows from them is in `later`."""
         if batch.pieces:
+            if len(self.table) > self._looked_at:
+                self._forget_rows()
             self._follow(batch, now)
 
     def given(self) -> ZSet:
@@ -171,6 +175,19 @@ class Distinct:
                 count,
             )
         return touched, count
+
+    def _forget_rows(self) -> None:
+        """Rows without a history are given up if they are more than half; else the table may grow to twice its size."""
+        alive = np.flatnonzero(self._heads.view[: len(self.table)])
+        if 2 * len(alive) < len(self.table):
+            rows, heads = self.table.rows[alive], self._heads.view[alive]
+            self.table = Table(self.kernel, self.arity, counted=False)
+            self.table.insert(np.ascontiguousarray(rows).reshape(-1), len(rows))
+            room = max(FIRST_ROOM, len(rows))
+            self._heads, self._sums, self._marks = (Array(dtype, room) for dtype in (np.int32, np.int64, np.uint8))
+            self._heads.view[: len(rows)] = heads
+            self._publish()
+        self._looked_at = max(FEW, 2 * len(self.table))
 
     def _make_room_for_entries(self, more: int) -> None:
         wanted = self._history[layout.H_SIZE] + more
