@@ -17,6 +17,7 @@ from .operators import Later
 from .zset import Flags, ZSet
 
 FIRST_ROOM = 16
+MANY = 1 << 12
 FEW = 256  # rows that are not worth making anew
 
 
@@ -155,6 +156,8 @@ class Distinct:
         for rows, weights in batch.pieces:
             rows, weights = np.ascontiguousarray(rows), np.ascontiguousarray(weights)
             found = np.empty(len(weights), np.int64)
+            if len(weights) <= max(MANY, len(self.table)):  # of more, many may be equal
+                self.table.reserve(len(weights))
             self.table.insert(rows.reshape(-1), len(weights), found=found)
             size = len(self.table)
             if size > len(self._heads):

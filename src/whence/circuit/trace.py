@@ -74,6 +74,7 @@ class Trace:
     def _add(self, flat: Words, weights: Words) -> None:
         before = len(self.table)
         found = np.empty(len(weights), np.int64)
+        self.table.reserve(len(weights))
         self.table.insert(flat, len(weights), found=found)
         size = len(self.table)
         if size > len(self._weights):

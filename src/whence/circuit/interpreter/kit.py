@@ -81,12 +81,12 @@ class Kit:
         return self._each(program, 1, self._join_orders)
 
     def _each(self, program: ZSet, arity: int, function) -> ZSet:  # type: ignore[no-untyped-def]
-        total = ZSet(arity)
+        total: dict[Row, int] = {}
         for (number,), weight in program:
             rule, stratum = self.rules[number]
             for row in function(rule, stratum * STRATUM):
-                total = total + ZSet.of({row: weight})
-        return total
+                total[row] = total.get(row, 0) + weight
+        return ZSet.of(total, arity)
 
     def _directions(self, rule: Rule, begin: int) -> Iterator[Row]:
         for prefix in self.prefixes.of(rule)[0]:

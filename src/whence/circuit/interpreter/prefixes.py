@@ -67,10 +67,16 @@ class Prefixes:
     def __init__(self) -> None:
         self._numbers: dict[tuple[int, Step], int] = {}
         self.known: dict[int, Prefix] = {}
+        self._rules: dict[int, tuple[Rule, list[Prefix], Atom]] = {}  # by `id`
 
     def of(self, rule: Rule) -> tuple[list[Prefix], Atom]:
         """The prefixes of a rule's body, and the head in their variables."""
-        found = course(rule)
+        if id(rule) not in self._rules:
+            self._rules[id(rule)] = (rule, *self._interned(course(rule)))
+        _, prefixes, head = self._rules[id(rule)]
+        return prefixes, head
+
+    def _interned(self, found: Course) -> tuple[list[Prefix], Atom]:
         number = EMPTY
         prefixes = []
         for step in found.steps:
