@@ -111,3 +111,17 @@ def test_rules_that_come_and_go_leave_the_state_of_a_fresh_run() -> None:
     ran = bench("--quick", module="rules")
     assert ran.returncode == 0, ran.stderr
     assert "100 rules" in ran.stdout
+
+
+def test_the_circuit_engine_agrees_with_the_local_one(tmp_path: Path) -> None:
+    """A tiny ontology: a transitive property, an intersection, a restriction, an inverse."""
+    (tmp_path / "lubm").mkdir()
+    ontology = ["50 4 33", "51 4 33", "52 4 33", "53 4 35", "60 4 11", "61 4 32", "62 4 32", "51 0 50", "61 2 50"]
+    ontology += ["53 15 50", "53 20 60", "52 17 70", "70 7 51", "70 6 71", "71 7 53", "71 6 9", "62 12 61", "61 1 60"]
+    (tmp_path / "lubm" / "lubm1tbox.ntenc").write_text("".join(f"{triple}\n" for triple in ontology))
+    facts = [f"{i} 4 51\n{i} 60 {i + 1}\n{i} 61 {i + 2}\n" for i in range(200, 240)]
+    (tmp_path / "lubm" / "lubm1abox.ntenc").write_text("".join(facts))
+    ran = bench("owl", "--quick", "--data", tmp_path, "--without", "dense", "--without", "unindexed", module="circuit")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "10 rules" in ran.stdout
+    assert [line.split()[3] for line in ran.stdout.splitlines() if "%" in line] == ["circuit", "elastic"] * 2

@@ -99,12 +99,20 @@ class Result:
 
     def _must_be_counted(self) -> None:
         if not self._holder.counts:
+            missing = unannotated(self._holder)
+            if missing:
+                raise WhenceError(missing)
             raise WhenceError("derivations were not counted: open the session with counts=True")
 
     def _decoded(self, rows: Rows) -> Iterator[tuple[Any, ...]]:
         from whence.engines.local.values import EncodedTuples
 
         return iter(EncodedTuples(self._holder.values, self.relation.columns, rows))
+
+
+def unannotated(holder: Holder) -> str:
+    """Where an engine never has iterations and counts, the sentence that says so."""
+    return str(getattr(holder, "missing", ""))
 
 
 def in_order(values: tuple[Any, ...]) -> tuple[Any, ...]:

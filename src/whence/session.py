@@ -15,7 +15,7 @@ from whence.interrupts import listening
 from whence.lang import Diagnostic, Program, compile_text, load
 from whence.maintain import SHARE, STRATEGIES, Impact, Policy
 from whence.plan import Statistics
-from whence.results import Holder, Result
+from whence.results import Holder, Result, unannotated
 from whence.tables import Progress
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from whence.store import Epoch, Store, Writer
 
 Warn = Callable[[Diagnostic | str], None]
-ENGINES = ("local", "spark")
+ENGINES = ("local", "spark", "circuit")
 DENSE = "dense"
 
 
@@ -102,6 +102,8 @@ def open(
     """Opens a session on a program: the path of a `.dl` file, a `Program`, or `text`, which diagnostics call `file`.
 
     `engine="spark"` evaluates on `spark`, else on the session that is running, else on a new one; `options` say how.
+    `engine="circuit"` is a second evaluator: see docs/circuits.md; it keeps results current, but no iterations and no
+    counts.
     `counts=False` leaves out the number of derivations of each tuple, which results do not need but maintaining and
     explaining them do; only the local engine can. `strategy` is how updates are done unless they say otherwise:
     `elastic`, `update`, `bootstrap`; or `dense`, which keeps the derivations of every iteration, in more memory, and
@@ -115,10 +117,12 @@ def open(
     if strategy not in (*STRATEGIES, DENSE):
         raise WhenceError(f"there is no strategy {strategy!r}; the strategies are: {', '.join((*STRATEGIES, DENSE))}")
     heard = warn or (lambda message: None)
-    if engine == "local":
+    if engine != "spark":
         if spark is not None or options is not None:
             raise WhenceError("a Spark session and its options are for engine='spark'")
         compiled = _compiled(program, text, file, warn)
+        if engine == "circuit":
+            return _on_circuit(compiled, strategy, heard, announce)
         from whence.engines.local.engine import LocalEngine
 
         local = LocalEngine(compiled, counts, heard, announce, dense=strategy == DENSE)
@@ -138,6 +142,16 @@ def open(
 
         spark_engine = SparkEngine(compiled, cluster, options, heard, announce)
         return Session(compiled, spark_engine, strategy)
+
+
+def _on_circuit(
+    program: Program, strategy: str, warn: Callable[[str], None], announce: Callable[[str], None] | None
+) -> Session:
+    if strategy not in ("elastic", "update"):
+        raise WhenceError(f"strategy={strategy!r} is not for engine='circuit', whose one strategy is update")
+    from whence.engines.circuit.engine import CircuitEngine
+
+    return Session(program, CircuitEngine(program, warn, announce), "update")
 
 
 def _compiled(
@@ -234,7 +248,7 @@ class Session:
         given up when it has cost more than `share` of what Bootstrap took.
         """
         self._must_be_evaluated("updated")
-        if not self.engine.tables.counts:
+        if not self.engine.tables.counts and not unannotated(self.engine.tables):
             raise WhenceError("derivations were not counted: open the session with counts=True to update it")
         after = program or self.program
         for relation in [*(insert or {}), *(delete or {})]:
@@ -345,6 +359,7 @@ class Session:
         from whence.saving import save
 
         self._must_be_evaluated("saved")
+        self._must_be_annotated()
         if not self.engine.tables.counts:
             raise WhenceError("derivations were not counted: open the session with counts=True to save it")
         return save(self, folder, seconds)
@@ -364,6 +379,7 @@ class Session:
 
     def restore(self, store: Store, epoch: int | None = None) -> None:
         """Takes over the state of an epoch of a store, by default the last, in place of what the session holds."""
+        self._must_be_annotated()
         described = store.epoch(epoch)
         self._evaluated = True
         try:
@@ -410,6 +426,7 @@ class Session:
 
         if not self._evaluated:
             raise WhenceError("there is nothing to explain yet: run the session first")
+        self._must_be_annotated()
         return Explainer(state_of(self.engine.tables), metric)
 
     def close(self) -> None:
@@ -419,6 +436,11 @@ class Session:
     def _must_be_evaluated(self, what: str) -> None:
         if not self._evaluated:
             raise WhenceError(f"there is no state yet: run the session before it is {what}")
+
+    def _must_be_annotated(self) -> None:
+        missing = unannotated(self.engine.tables)
+        if missing:
+            raise WhenceError(missing)
 
     def _reopen(self) -> None:
         if self._evaluated:

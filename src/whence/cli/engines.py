@@ -12,11 +12,10 @@ if TYPE_CHECKING:
     from whence.engines.spark.options import Options
 
 
-def add_engine(parser: argparse.ArgumentParser) -> Any:
-    """Adds them; returns the group of those that are for Spark."""
-    parser.add_argument(
-        "--engine", choices=["spark", "local"], default="spark", help="what evaluates: Spark (default), or this process"
-    )
+def add_engine(parser: argparse.ArgumentParser, others: tuple[str, ...] = ()) -> Any:
+    """Adds them, with other engines if there are; returns the group of those that are for Spark."""
+    told = "what evaluates: Spark (default), or this process"
+    parser.add_argument("--engine", choices=["spark", "local", *others], default="spark", help=told)
     spark = parser.add_argument_group("on Spark")
     spark.add_argument("--master", metavar="URL", help="the cluster (default: Spark's configuration, else local[*])")
     spark.add_argument(
@@ -38,8 +37,8 @@ def add_engine(parser: argparse.ArgumentParser) -> Any:
 
 def engine_options(options: argparse.Namespace, **others: Any) -> dict[str, Any]:
     """What `whence.open` and `whence.open_state` take; `others` are further options of Spark."""
-    if options.engine == "local":
-        return {"engine": "local"}
+    if options.engine != "spark":
+        return {"engine": options.engine}
     return {"engine": "spark", "options": spark_options(options, **others)}
 
 

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from whence.cli.engines import add_engine, engine_options
+from whence.errors import WhenceError
 
 if TYPE_CHECKING:
     from whence.session import Session
@@ -31,7 +32,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="say of every stratum where it is evaluated, and why"
     )
-    spark = add_engine(parser)
+    spark = add_engine(parser, others=("circuit",))
     spark.add_argument(
         "--bad-rows",
         choices=["fail", "skip", "quarantine"],
@@ -51,6 +52,8 @@ def add_program(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from whence.cli.console import Console
 
+    if options.state and options.engine == "circuit":
+        raise WhenceError("the circuit engine has no iterations and counts to keep: leave --state out")
     console = Console(options.quiet, options.verbose)
     started = time.perf_counter()
     with _opened(options, console) as session:

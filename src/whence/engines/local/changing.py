@@ -68,7 +68,9 @@ def inputs_of(
         found = Table(tables.kernel, relation.arity, counted=False)
         places = np.empty(len(given), np.int64)
         found.insert(given.reshape(-1), len(given), found=places)
-        both = np.intersect1d(places[: len(inserted)], places[len(inserted) :])
+        comes = np.zeros(len(found), np.bool_)
+        comes[places[: len(inserted)]] = True
+        both = places[len(inserted) :][comes[places[len(inserted) :]]]
         if len(both):
             raise WhenceError(f"{shown(relation, found.rows[both[:1]], tables)} is both inserted and deleted; do one")
         stored = state.holding(name, given)

@@ -16,7 +16,8 @@ _ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)
 
 
 class Array:
-    """A one-dimensional array of zeros that can grow. `view` is the whole of it; take it anew after growing."""
+    """A one-dimensional array of zeros that can grow. `view` is the whole of it, `address` where it is; take them anew
+    after growing."""
 
     def __init__(self, dtype: Any, length: int) -> None:
         self.dtype = np.dtype(dtype)
@@ -26,10 +27,6 @@ class Array:
 
     def __len__(self) -> int:
         return len(self.view)
-
-    @property
-    def address(self) -> int:
-        return int(self.view.ctypes.data)
 
     def grow(self, length: int) -> None:
         """Make it at least twice as long, keeping what is there."""
@@ -52,6 +49,7 @@ class Array:
     def _allocate(self, length: int) -> None:
         if length * self.dtype.itemsize < MAPPED:
             self.view = np.zeros(length, self.dtype)
+            self.address = int(self.view.ctypes.data)
         else:
             self._pages = mmap.mmap(-1, length * self.dtype.itemsize, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
             self._map()
@@ -61,3 +59,4 @@ class Array:
         if _ADVICE is not None:
             self._pages.madvise(_ADVICE)
         self.view = np.frombuffer(self._pages, self.dtype)
+        self.address = int(self.view.ctypes.data)

@@ -155,6 +155,23 @@ class Table:
                 self._publish()
         self._appended = True
 
+    def reserve(self, more: int) -> None:
+        """Room for so many more rows, so that it is not made step by step."""
+        wanted, bits = len(self) + more, self._fields[T_BITS]
+        while wanted >= (1 << bits) - (1 << (bits - 2)):
+            bits += 1
+        if wanted <= self._fields[T_CAPACITY] and bits == self._fields[T_BITS]:
+            return
+        with uninterrupted:
+            if wanted > self._fields[T_CAPACITY]:
+                self._grow_rows(wanted)
+            if bits > self._fields[T_BITS]:
+                larger = Array(np.int64, 1 << bits)
+                self.kernel.grow_slots(self._slots.address, self._fields[T_BITS], larger.address, bits)
+                self._slots = larger
+                self._fields[T_BITS] = bits
+            self._publish()
+
     def complete(self) -> None:
         """Every row is in the hash set."""
         if self._appended:
@@ -201,11 +218,14 @@ class Table:
             self._fields[T_BITS] = bits + 1
         self._publish()
 
-    def _grow_rows(self) -> None:
+    def _grow_rows(self, wanted: int = 0) -> None:
+        """To twice the capacity, or as often twice as that many rows need."""
         capacity = self._fields[T_CAPACITY]
         if capacity >= MOST_ROWS:
             raise WhenceError(f"a relation would have more than {MOST_ROWS:,} tuples, the most that one can have")
         capacity *= 2
+        while capacity < wanted:
+            capacity *= 2
         self._rows.grow(capacity * self.arity)
         if self.counted:
             self._counts.grow(capacity)

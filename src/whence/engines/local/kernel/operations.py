@@ -9,10 +9,12 @@ from .pointers import (
     divide_unsigned,
     float_of_unsigned,
     less_unsigned,
+    octets,
     remainder,
     remainder_unsigned,
     shift_right_unsigned,
     unsigned_of_float,
+    words,
 )
 from .rows import kernel
 
@@ -147,3 +149,23 @@ def power(base, exponent, unsigned):
         base *= base
         exponent = shift_right_unsigned(exponent, 1)
     return result
+
+
+@kernel
+def compute_column(operation, operands, to_address, a_address, b_address, count):
+    """An operation of one or two operands on whole columns; 1 where an integer is divided by zero, else 0."""
+    if operands == 1:
+        unary(operation, words(to_address), words(a_address), count)
+        return 0
+    return 0 if binary(operation, words(to_address), words(a_address), words(b_address), count) else 1
+
+
+@kernel
+def compare_columns(comparison, a_address, b_address, flags_address, count):
+    """Whether a comparison holds, for each row of two columns."""
+    a = words(a_address)
+    b = words(b_address)
+    flags = octets(flags_address)
+    for i in range(count):
+        flags[i] = 1 if holds(comparison, a[i], b[i]) else 0
+    return 0

@@ -1,0 +1,1 @@
+"""The circuit engine: the dynamic interpreter of `whence.circuit` behind a session."""
