@@ -1,6 +1,6 @@
 """A rule that comes to, and goes from, a program of a hundred rules and millions of tuples, beside a fresh run.
 
-    python -m bench.rules [--quick] [--clock cpu] [--json FILE]
+    python -m bench.rules [--quick] [--graphs N] [--clock cpu] [--json FILE]
 
 Twenty modules of five rules each, over small graphs beside each other; most rules that are added derive more than the
 one before. In the end the state has to be that of a fresh run, iterations and counts included, else the exit status is
@@ -25,7 +25,7 @@ from bench.maintain_small import NODES, components
 from bench.report import table
 
 MODULES = 20
-GRAPHS, QUICK = 1_600, 40  # of a module
+GRAPHS, QUICK = 6_400, 40  # of a module
 MODULE = """\
 .decl edge{k}(x: number, y: number)
 .decl barred{k}(x: number)
@@ -112,11 +112,12 @@ def differences(session: whence.Session, other: whence.Session) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="A rule added to and removed from a large program.")
     parser.add_argument("--quick", action="store_true", help="small data")
+    parser.add_argument("--graphs", type=int, metavar="N", default=GRAPHS, help=f"of a module (default: {GRAPHS:,})")
     parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help="cpu: processor time, on a busy machine")
     parser.add_argument("--json", metavar="FILE", help="write the figures there too")
     options = parser.parse_args()
     clock = CLOCKS[options.clock]
-    text, facts = text_and_facts(QUICK if options.quick else GRAPHS)
+    text, facts = text_and_facts(QUICK if options.quick else options.graphs)
     session, fresh = opened(text, facts, clock)
     state = sum(len(session[name]) for name in session)
     print(f"{len(session.program.rules)} rules, {state:,} tuples, a fresh run takes {fresh:.2f} s")
