@@ -106,7 +106,7 @@ def test_facts_and_rules_come_and_go(program: Program, seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(programs(), st.integers(0, 1 << 30))
 def test_facts_and_rules_come_and_go_many_times(program: Program, seed: int) -> None:
     check(program, Random(seed), 6)

@@ -19,9 +19,10 @@ from whence.engines.local.table import Rows, Words
 from whence.lang.program import Aggregator, Kind
 
 from .bundle import Bundle
+from .index import Index
 from .kit import STRATUM, Numbers
 from .lowering import Fold
-from .rewriting import Index, LaterParts
+from .parts import LaterParts
 
 GROUP, INSTANCE = 0, 1  # in the last column: a group that there is, or something that is aggregated
 

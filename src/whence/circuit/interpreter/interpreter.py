@@ -23,10 +23,13 @@ from whence.engines.local.table import Rows
 
 from .bundle import Bundle
 from .folding import Folding
+from .index import Index
 from .kit import Kit, Numbers
 from .lowering import Fold, Part
+from .parts import DistinctParts, Introduce
 from .prefixes import EMPTY
-from .rewriting import DistinctParts, Gatekeep, Ground, Index, Introduce, Product
+from .product import Product
+from .rewriting import Gatekeep, Ground
 from .terms import Encoding
 
 

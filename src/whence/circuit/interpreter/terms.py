@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -154,6 +153,3 @@ class Then:
         for comparison in self.comparisons:
             columns.do(comparison)
         return columns.matrix(self.wanted), columns.kept
-
-
-Piece = tuple[Any, Any]
