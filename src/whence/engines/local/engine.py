@@ -20,10 +20,14 @@ from .changing import Sources, inputs_of
 from .directives import read_input, write_outputs
 from .revision import Input, LocalRevision
 from .tables import LocalTables
+from .trying import Differences, differences_of
 from .values import EncodedTuples
 
 if TYPE_CHECKING:
     from whence.store import Store, Writer
+
+
+KEPT = 1 << 20  # tuples of an impact that are kept for questions about it
 
 
 class LocalEngine:
@@ -43,6 +47,7 @@ class LocalEngine:
         self._changes: list[dict[str, Input]] = []  # one an update, to be taken back
         self._keeps_changes = False
         self._changed: dict[str, Changed] = {}  # by the last update
+        self._differences: Differences | None = None  # what the last update brought, if that is not too much to keep
         self.bad_rows: dict[str, int] = {}  # none: a row that does not fit is an error
 
     def load(self, relation: str, source: Any) -> None:
@@ -55,6 +60,7 @@ class LocalEngine:
     def run(self, progress: Progress | None) -> None:
         self.controller.bootstrapped(bootstrap(self.program, self.tables, progress))
         self._changes.clear()
+        self._differences = None
 
     def update(self, insert: Sources, delete: Sources, policy: Policy, progress: Progress | None) -> Impact:
         """A new epoch; if it fails or is interrupted, the one before is the current one."""
@@ -67,6 +73,7 @@ class LocalEngine:
         inputs = {name: Input(given.deleted, given.inserted) for name, given in self._changes[-1].items()}
         impact = self._revise(inputs, policy, progress)
         self._changes.pop()
+        self._differences = None  # of an update before, nothing is known
         return impact
 
     def _revise(self, inputs: dict[str, Input], policy: Policy, progress: Progress | None) -> Impact:
@@ -75,7 +82,13 @@ class LocalEngine:
         def note_changes() -> None:
             self._changed = changed(revision) if self._keeps_changes else {}
 
-        return revised(revision, self.controller, policy, progress, note_changes)
+        impact = revised(revision, self.controller, policy, progress, note_changes)
+        self._differences = differences_of(revision, KEPT)
+        return impact
+
+    def changes(self, updates: int) -> tuple[list[dict[str, Input]], Differences | None]:
+        """What the last updates changed in the input, and what came of that where it is one and was kept."""
+        return self._changes[len(self._changes) - updates :], self._differences if updates == 1 else None
 
     def drop_derived(self) -> None:
         self.tables.drop_derived()
