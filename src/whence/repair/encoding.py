@@ -6,23 +6,26 @@ A tuple's variable is 1 if it is there. What is asked for decides which way the 
   all of the body is there, so is the head. Cycles do no harm. A solution makes some superset of the least fixpoint
   true, in which the unwanted tuple is false; so it is false in the least fixpoint too. The other way round, the least
   fixpoint of any choice of input satisfies these constraints. So the optimum is that of all choices.
-- A tuple that must be there needs a support: `xh <= z1 + … + zm`, where `zi` says that the body of the i-th
-  instantiation is there. Here cycles do harm: tuples could support each other. A solution in which they do is refused
-  by a loop formula, which says that one of them needs a support from outside; see `unfounded`.
+- A tuple that must be there needs a support: `xh <= z1 + … + zm`, where `zi` says that the i-th set of what it can rest
+  on is there. Instantiations will not do for that, because tuples in a cycle would support each other; the sets, see
+  `witnesses`, name input and absent tuples only.
 
 A negated tuple turns the one into the other (6.4.4), so both epochs are in one program, and no going back and forth is
-needed. `needed` marks which of the two each tuple is reached by.
+needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from whence.explain.search import Key
 from whence.repair.change import Part
 from whence.repair.grounding import Hypergraph
 from whence.repair.integer import IntegerProgram
+from whence.repair.witnesses import Witnesses
+
+Choice = frozenset[Part]
 
 
 @dataclass(frozen=True)
@@ -44,138 +47,133 @@ class Task:
         return part.inserted is not self.from_before
 
 
-@dataclass
 class Encoding:
-    """An integer program that grows by what is learned: cuts and loop formulas."""
+    """The integer program of a task over a hypergraph, with the choices that were refused."""
 
-    graph: Hypergraph
-    task: Task
-    parts: Mapping[Key, Part]
-    program: IntegerProgram = field(default_factory=IntegerProgram)
-    there: dict[Key, int] = field(default_factory=dict)  # is the tuple there?
-    given: dict[Key, int] = field(default_factory=dict)  # is it in the input?
-    supports: dict[Key, list[tuple[int, frozenset[Key]]]] = field(default_factory=dict)  # with the tuples they rest on
+    def __init__(self, graph: Hypergraph, task: Task, parts: Mapping[Key, Part]) -> None:
+        self.graph = graph
+        self.task = task
+        self.parts = parts
+        self.refused: list[tuple[Choice, bool]] = []
+        self.witnesses: Witnesses | None = None
+        self._program: IntegerProgram | None = None
+        self._there: dict[Key, int] = {}  # is the tuple there?
+        self._given: dict[Key, int] = {}  # is it in the input?
+        self._supported: list[Key] = []
 
-    def __post_init__(self) -> None:
+    def refuse(self, choice: Choice, exactly: bool) -> None:
+        """Not this choice: not exactly it, or none that has all of it."""
+        self.refused.append((choice, exactly))
+        if self._program is not None:
+            self._refuse(choice, exactly)
+
+    def solve(self, seconds: float) -> Choice | None:
+        """The parts to turn, as few as can be, or None if nothing satisfies what is asked for."""
+        if self._program is None:
+            self._build()
+        while True:
+            assert self._program is not None
+            values = self._program.solve(seconds)
+            known = self.witnesses
+            if values is None and (known is None or known.exhausted):
+                return None
+            if values is not None:
+                given = self._given
+                turned = [part for key, part in self.parts.items() if values[given[key]] != self.task.starts_with(part)]
+                if known is None or known.exhausted or len(turned) <= known.weight + 1:
+                    return frozenset(turned)
+            assert known is not None
+            weight = len(turned) - 1 if values is not None else 2 * known.weight + 1
+            known.reach(self._supported, weight)
+            self._build()
+
+    def _build(self) -> None:
+        self._program = IntegerProgram()
+        self._there.clear()
+        self._given.clear()
+        self._supported.clear()
         for part in self.parts.values():
             self._input(part)
         waiting = [(key, False) for key in self.task.absent] + [(key, True) for key in self.task.present]
         for key, wanted in waiting:
-            self._fix(key, wanted)
+            self._program.row({self._variable(key): 1.0}, float(wanted), float(wanted))
         done: set[tuple[Key, bool]] = set()
         while waiting:
             key, wanted = waiting.pop()
             if (key, wanted) in done:
                 continue
             done.add((key, wanted))
-            bodies = [dict(body) for body in self.graph.bodies.get(key, ())]
             if wanted:
-                self._support(key, bodies)
+                waiting += ((other, False) for other in self._support(key))
             else:
-                self._imply(key, bodies)
-            waiting += [(other, wanted is sign) for body in bodies for other, sign in body.items()]
+                waiting += self._imply(key)
+        for choice, exactly in self.refused:
+            self._refuse(choice, exactly)
 
     def _input(self, part: Part) -> None:
+        assert self._program is not None
         start = self.task.starts_with(part)
         low, high = 0.0, 1.0
         if part in self.task.fixed:
             low = high = float(start)
         elif part in self.task.forced:
             low = high = float(not start)
-        self.given[part.key] = self.program.variable(-1.0 if start else 1.0, low, high)
+        self._given[part.key] = self._program.variable(-1.0 if start else 1.0, low, high)
 
-    def _there(self, key: Key) -> int:
-        known = self.there.get(key)
+    def _variable(self, key: Key) -> int:
+        assert self._program is not None
+        known = self._there.get(key)
         if known is None:
-            alone = key in self.given and key not in self.graph.bodies
-            known = self.there[key] = self.given[key] if alone else self.program.variable()
+            alone = key in self._given and key not in self.graph.bodies
+            known = self._there[key] = self._given[key] if alone else self._program.variable()
         return known
 
-    def _fix(self, key: Key, wanted: bool) -> None:
-        self.program.row({self._there(key): 1.0}, float(wanted), float(wanted))
-
-    def _imply(self, head: Key, bodies: Iterable[Mapping[Key, bool]]) -> None:
-        """Whenever a body is there, so is the head."""
-        variable = self._there(head)
-        if head in self.given and self.given[head] != variable:
-            self.program.row({variable: 1.0, self.given[head]: -1.0}, 0.0)
-        for body in bodies:
+    def _imply(self, head: Key) -> Iterator[tuple[Key, bool]]:
+        """Whenever a body is there, so is the head; a positive tuple of a body has to follow in the same way."""
+        assert self._program is not None
+        variable = self._variable(head)
+        if head in self._given and self._given[head] != variable:
+            self._program.row({variable: 1.0, self._given[head]: -1.0}, 0.0)
+        for body in self.graph.bodies.get(head, ()):
             row = {variable: -1.0}
-            positive = 0
-            for key, sign in body.items():
-                row[self._there(key)] = 1.0 if sign else -1.0
-                positive += sign
-            self.program.row(row, high=positive - 1.0)
+            for key, sign in body:
+                row[self._variable(key)] = 1.0 if sign else -1.0
+            self._program.row(row, high=sum(sign for _, sign in body) - 1.0)
+            yield from ((key, not sign) for key, sign in body)
 
-    def _support(self, head: Key, bodies: Iterable[Mapping[Key, bool]]) -> None:
-        """If the head is there, it is input or some body is there."""
-        variable = self._there(head)
-        if self.given.get(head) == variable:
+    def _support(self, head: Key) -> Iterator[Key]:
+        """If the head is there, so is something that it can rest on; returns what has to be absent for that."""
+        assert self._program is not None
+        variable = self._variable(head)
+        if self._given.get(head) == variable:
             return
-        found = [(self._body(body), frozenset(key for key, sign in body.items() if sign)) for body in bodies]
-        if head in self.given:
-            found.append((self.given[head], frozenset()))
-        self.supports[head] = found
-        self.need(head, [support for support, _ in found])
-
-    def _body(self, body: Mapping[Key, bool]) -> int:
-        """The variable that says that a body is there."""
-        if len(body) == 1 and next(iter(body.values())):
-            return self._there(next(iter(body)))
-        support = self.program.variable()
-        for key, sign in body.items():
-            if sign:
-                self.program.row({support: 1.0, self._there(key): -1.0}, high=0.0)
-            else:
-                self.program.row({support: 1.0, self._there(key): 1.0}, high=1.0)
-        return support
-
-    def need(self, head: Key, supports: Sequence[int]) -> None:
-        row = {self._there(head): 1.0}
-        for support in supports:
-            if support == self._there(head):
-                return
+        self._supported.append(head)
+        if self.witnesses is None:
+            self.witnesses = Witnesses(self.graph, self.parts.__contains__, self._turns)
+        if not self.witnesses.of(head):
+            self.witnesses.reach([head], max(0, self.witnesses.weight))
+        row = {variable: 1.0}
+        for leaves in self.witnesses.of(head):
+            support = self._program.variable()
             row[support] = -1.0
-        self.program.row(row, high=0.0)
+            for key, sign in leaves:
+                if sign:
+                    self._program.row({support: 1.0, self._given[key]: -1.0}, high=0.0)
+                else:
+                    self._program.row({support: 1.0, self._variable(key): 1.0}, high=1.0)
+                    yield key
+        self._program.row(row, high=0.0)
 
-    def refuse(self, turned: Iterable[Part], exactly: bool) -> None:
-        """Not these parts: not exactly these, or no choice that has all of them."""
-        chosen = set(turned)
+    def _turns(self, key: Key) -> int:
+        """Whether a part has to be turned for its tuple to be in the input."""
+        return int(not self.task.starts_with(self.parts[key]))
+
+    def _refuse(self, choice: Choice, exactly: bool) -> None:
+        assert self._program is not None
         row, most = {}, -1.0
         for part in self.parts.values():
-            if part in chosen or exactly:
-                on = self.task.starts_with(part) is not (part in chosen)
-                row[self.given[part.key]] = 1.0 if on else -1.0
+            if part in choice or exactly:
+                on = self.task.starts_with(part) is not (part in choice)
+                row[self._given[part.key]] = 1.0 if on else -1.0
                 most += on
-        self.program.row(row, high=most)
-
-    def solve(self, seconds: float) -> frozenset[Part] | None:
-        """The parts to turn, as few as can be, or None if nothing satisfies what is asked for."""
-        while True:
-            values = self.program.solve(seconds)
-            if values is None:
-                return None
-            loop = self.unfounded(values)
-            if not loop:
-                break
-            outside = [
-                support for head in loop for support, body in self.supports[head] if not body & loop
-            ]  # some tuple of the loop comes first, and rests on none of the others
-            for head in loop:
-                self.need(head, outside)
-        turned = (part for part in self.parts.values() if values[self.given[part.key]] != self.task.starts_with(part))
-        return frozenset(turned)
-
-    def unfounded(self, values: Sequence[bool]) -> set[Key]:
-        """The supported tuples that are there only because of each other."""
-
-        def given(key: Key) -> bool:
-            return key in self.given and values[self.given[key]]
-
-        def holds(key: Key) -> bool:
-            return key in self.there and values[self.there[key]]
-
-        claimed = {key for key in self.supports if values[self.there[key]]}
-        if not claimed:
-            return set()
-        return claimed - self.graph.follow(given, holds)
+        self._program.row(row, high=most)

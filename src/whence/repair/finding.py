@@ -17,14 +17,12 @@ from whence.explain.state import InMemory
 from whence.plan import View
 from whence.repair.change import Epochs, Part
 from whence.repair.cone import Cone, cone_of
-from whence.repair.encoding import Encoding, Task
+from whence.repair.encoding import Choice, Encoding, Task
 from whence.repair.grounding import Grounding, Hypergraph, Scope, TooMany
 from whence.repair.integer import Unsolved
 from whence.repair.trial import Failure, Laboratory, OutOfTime, Wishes, delta_debugging
 
 ROUNDS = 30  # choices that fail before delta debugging takes over
-
-Choice = frozenset[Part]
 
 
 @dataclass(frozen=True)

@@ -53,31 +53,6 @@ class Hypergraph:
         self.kept.clear()
         self.size = 0
 
-    def follow(self, given: Callable[[Key], bool], holds: Callable[[Key], bool]) -> set[Key]:
-        """The least fixpoint from input tuples that are `given`; what is negated `holds` or not."""
-        found = {key for key in self.nodes() if given(key)}
-        waiting: dict[Key, list[list[object]]] = defaultdict(list)
-        ready = list(found)
-        for head, bodies in self.bodies.items():
-            for body in bodies:
-                if any(not sign and holds(key) for key, sign in body):
-                    continue
-                needed = {key for key, sign in body if sign}
-                missing = [head, len(needed)]
-                for key in needed:
-                    waiting[key].append(missing)
-                if not needed and head not in found:
-                    found.add(head)
-                    ready.append(head)
-        while ready:
-            for missing in waiting.pop(ready.pop(), ()):
-                missing[1] -= 1  # type: ignore[operator]
-                head = missing[0]  # type: ignore[assignment]
-                if not missing[1] and head not in found:
-                    found.add(head)
-                    ready.append(head)
-        return found
-
     def nodes(self) -> set[Key]:
         return {*self.bodies, *(key for bodies in self.bodies.values() for body in bodies for key, _ in body)}
 
