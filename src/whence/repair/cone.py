@@ -15,15 +15,15 @@ class Cone:
 
     `positive` says that nothing changeable is negated or aggregated, so that more input never means fewer tuples;
     `flat` that this is so for everything but the negations in the rules of the faults' own relations, which no other
-    rule reads; `opposed` are the relations with such rules. `cut` has the relations with a `.limitsize`, whose tuples
-    do not follow from the rules alone.
+    rule reads. `read` are the relations that rules read. `cut` has those with a `.limitsize`, whose tuples do not follow
+    from the rules alone.
     """
 
     relations: frozenset[str]
+    read: frozenset[str]
     affected: frozenset[str]
     positive: bool
     flat: bool
-    opposed: frozenset[str]
     cut: frozenset[str]
 
 
@@ -53,10 +53,10 @@ def cone_of(program: Program, faulty: Iterable[str], changed: Iterable[str]) -> 
     cut = {d.relation for d in program.directives_of("limitsize")} & below & affected
     return Cone(
         frozenset(below),
+        frozenset(used),
         frozenset(affected),
         not heads,
         heads <= tops and not heads & (used | aggregated),
-        frozenset(heads),
         frozenset(cut),
     )
 

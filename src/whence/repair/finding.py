@@ -50,6 +50,7 @@ class Finder:
         self.grounding = Grounding(self.epochs, self.cone, self.graph, laboratory.alarm)
         self.encoding: Encoding | None = None
         self._refused: list[tuple[Choice, bool]] = []
+        self._closed = False  # whether both epochs together have all that their input together derives
         self._complete: bool | None = None  # whether the graph has all there is; None if that was not looked at
 
     def answers(self, most: int) -> Iterator[Found]:
@@ -123,7 +124,7 @@ class Finder:
 
     def _passes(self, choice: Choice) -> bool:
         """Tries a choice. If it fails, that is learned."""
-        with self.laboratory.without(self._undone(choice)) as revision:
+        with self.laboratory.without(self._undone(choice), self.cone.relations) as revision:
             failure = self.laboratory.failure(self.wishes, revision)
             if failure:
                 self._learn(failure, choice)
@@ -156,7 +157,7 @@ class Finder:
             if scope.view is View.ALL:
                 self.grounding.collect(self._goals, scope)
                 return
-            with self.laboratory.both(self.cone.relations):
+            with self.laboratory.both(self.cone.read):
                 self.grounding.collect(self._goals, scope)
 
     def _encoded(self) -> Encoding:
@@ -181,7 +182,7 @@ class Finder:
         self.encoding, self._complete = None, None
         if self._scope != before:
             self.graph.clear()
-        with self.laboratory.both(self.cone.relations, exact=False):
+        with self.laboratory.both(self.cone.read, exact=False):
             self.grounding.collect(failure.there, Scope(View.ALL, NOW, whole=True))
 
     def _completed(self) -> bool:
@@ -195,17 +196,16 @@ class Finder:
         return self._complete
 
     def _complete_graph(self) -> bool:
-        """Adds what is missing; says whether anything was."""
-        size, promoted = self.graph.size, False
+        """Makes the graph anew, if it lacks something; says whether it did."""
+        changed = False
         sure: set[Key] = set()
-        scope = self._scope
         while True:
-            if scope.view is View.EITHER:
-                self._unite(scope)
-            uncertain = set() if scope.grows else self._uncertain(self.graph.kept - sure, sure)
+            if self._scope.view is View.EITHER and self._unite():
+                changed = True
+            uncertain = set() if self._scope.grows else self._uncertain(self.graph.kept - sure, sure)
             if not uncertain:
-                return promoted or self.graph.size > size
-            promoted = True
+                return changed
+            changed = True
             self.grounding.promote(uncertain)
             self.graph.clear()
             self._collect()
@@ -250,15 +250,21 @@ class Finder:
             found |= {key for key, came in zip(group, self.epochs.came(name).has(rows).tolist(), strict=True) if came}
         return found
 
-    def _unite(self, scope: Scope) -> None:
-        """What the input of both epochs together derives is looked at as well."""
+    def _unite(self) -> bool:
+        """If the input of both epochs together derives more than both have, makes the graph anew with that."""
+        if self._closed:
+            return False
         deleted = [part for part in self.epochs.parts if not part.inserted]
-        with self.laboratory.without(deleted) as revision:
-            reached = (self.cone.relations & self.cone.affected) - self.cone.opposed
+        with self.laboratory.without(deleted, self.cone.read) as revision:
+            reached = self.cone.read & self.cone.affected
             gained = {name: len(revision.rows_of(name, View.GAINED)) for name in reached}
-            if any(gained[name] != len(self.epochs.difference(name).went) for name in reached):
-                with self.laboratory.both(self.cone.relations, exact=False):
-                    self.grounding.collect(self._goals, scope)
+            self._closed = all(gained[name] == len(self.epochs.difference(name).went) for name in reached)
+            if self._closed:
+                return False
+            self.graph.clear()  # what was in neither epoch may have been taken for absent
+            with self.laboratory.both(self.cone.relations, exact=False):
+                self.grounding.collect(self._goals, self._scope)
+        return True
 
     # Without the graph
 
@@ -269,7 +275,7 @@ class Finder:
 
         def passes(parts: Iterable[Part]) -> bool:
             choice = forced | frozenset(parts)
-            passed = self.laboratory.holds_without(self._undone(choice), self.wishes)
+            passed = self.laboratory.holds_without(self._undone(choice), self.wishes, self.cone.relations)
             if passed and (self._tried is None or len(choice) < len(self._tried)):
                 self._tried = choice
             return passed

@@ -23,6 +23,7 @@ from whence.repair.change import Part
 from whence.repair.encoding import Task
 from whence.repair.faults import Faults, faults_of
 from whence.repair.finding import Finder, Found
+from whence.repair.proofs import proofs_of
 from whence.repair.setting import epochs_of
 from whence.repair.trial import Laboratory, Wishes
 
@@ -147,6 +148,17 @@ class Repair:
 
     def texts(self, keys: Sequence[Key]) -> Mapping[Key, str]:
         return self._explainer.wording.tuple_texts(keys)
+
+    def why(self) -> dict[str, str]:
+        """For each fault, how it came about: a proof from the input, in the epoch that has the tuple. What only the
+        change brought, or took, is marked with (+)."""
+        self._must_be_current()
+        with self._undisturbed():
+            proofs = proofs_of(self.faults.unwanted, self._explainer, self._epochs.came)
+            if self.faults.missing:
+                with self._laboratory().without(self._epochs.parts):
+                    proofs |= proofs_of(self.faults.missing, self._explainer, self._epochs.went)
+        return proofs
 
     # How
 

@@ -28,6 +28,9 @@ class OutOfTime(Exception):
     """The time that a repair may take is over."""
 
 
+TRYING = Policy("update")  # a stratum that is evaluated anew would lose its indexes
+
+
 @dataclass(frozen=True)
 class Pattern:
     """A set of tuples: those of a relation with these values (None is any) and with equal values in some columns."""
@@ -108,12 +111,12 @@ class Laboratory:
             tables.tick = before
 
     @contextmanager
-    def without(self, parts: Collection[Part]) -> Iterator[LocalRevision]:
-        """The current epoch without some parts of the change."""
+    def without(self, parts: Collection[Part], only: Collection[str] | None = None) -> Iterator[LocalRevision]:
+        """The current epoch without some parts of the change; relations that are not in `only` may stay as they are."""
         self.alarm()
         self.tried += 1
         inputs = undoing(parts, self._arities)
-        with self.timed(), tried(self.epochs.tables, self.controller, inputs, Policy()) as revision:
+        with self.timed(), tried(self.epochs.tables, self.controller, inputs, TRYING, only) as revision:
             yield revision
 
     @contextmanager
@@ -150,8 +153,8 @@ class Laboratory:
             found |= zip(group, there.tolist(), strict=True)
         return [found[key] for key in keys]
 
-    def holds_without(self, parts: Collection[Part], wishes: Wishes) -> bool:
-        with self.without(parts) as revision:
+    def holds_without(self, parts: Collection[Part], wishes: Wishes, only: Collection[str] | None = None) -> bool:
+        with self.without(parts, only) as revision:
             return not self.failure(wishes, revision)
 
 

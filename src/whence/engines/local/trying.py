@@ -5,7 +5,7 @@ Both use the stamps of rows, as a revision does, and put them back whatever happ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -46,12 +46,18 @@ def differences_of(revision: LocalRevision, most: int | None = None) -> Differen
 
 @contextmanager
 def tried(
-    tables: LocalTables, controller: Controller, inputs: Mapping[str, Input], policy: Policy
+    tables: LocalTables,
+    controller: Controller,
+    inputs: Mapping[str, Input],
+    policy: Policy,
+    only: Collection[str] | None = None,
 ) -> Iterator[LocalRevision]:
-    """The tables as a change would leave them: `BEFORE` reads the epoch that is current again in the end."""
+    """The tables as a change would leave them: `BEFORE` reads the epoch that is current again in the end.
+
+    Relations that are not in `only` may stay as they are."""
     revision = LocalRevision(tables, dict(inputs))
     try:
-        controller.revise(revision, policy)
+        controller.revise(revision, policy, only=only)
         yield revision
     finally:
         surely(revision.abandon)
