@@ -15,8 +15,8 @@ class Cone:
 
     `positive` says that nothing changeable is negated or aggregated, so that more input never means fewer tuples;
     `flat` that this is so for everything but the negations in the rules of the faults' own relations, which no other
-    rule reads. `read` are the relations that rules read. `cut` has those with a `.limitsize`, whose tuples do not follow
-    from the rules alone.
+    rule reads. `read` are the relations that rules read. `cut` has those with a `.limitsize`, whose tuples do not
+    follow from the rules alone.
     """
 
     relations: frozenset[str]

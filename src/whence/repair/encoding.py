@@ -60,6 +60,7 @@ class Encoding:
         self._there: dict[Key, int] = {}  # is the tuple there?
         self._given: dict[Key, int] = {}  # is it in the input?
         self._supported: list[Key] = []
+        self._used = 0  # how many witnesses there were when the program was built
 
     def refuse(self, choice: Choice, exactly: bool) -> None:
         """Not this choice: not exactly it, or none that has all of it."""
@@ -72,6 +73,8 @@ class Encoding:
         if self._program is None:
             self._build()
         while True:
+            while self.witnesses is not None and self.witnesses.found != self._used:
+                self._build()  # others were found since, of any tuple
             assert self._program is not None
             values = self._program.solve(seconds)
             known = self.witnesses
@@ -85,10 +88,10 @@ class Encoding:
             assert known is not None
             weight = len(turned) - 1 if values is not None else 2 * known.weight + 1
             known.reach(self._supported, weight)
-            self._build()
 
     def _build(self) -> None:
         self._program = IntegerProgram()
+        self._used = 0 if self.witnesses is None else self.witnesses.found
         self._there.clear()
         self._given.clear()
         self._supported.clear()

@@ -39,16 +39,15 @@ def faults_of(unwanted: Sequence[str], missing: Sequence[str], explainer: Explai
         raise WhenceError('give lists of tuples: unwanted=[\'alias("a", "b")\']')
     if not unwanted and not missing:
         raise WhenceError("say what is wrong: a tuple that is unwanted, or one that is missing")
+    bad, lost = ([explainer.query(text) for text in texts] for texts in (unwanted, missing))
+    for query in bad:
+        if query.text in {other.text for other in lost}:
+            raise WhenceError(f"{query.text} cannot be both unwanted and missing")
     sorting = _Sorting(explainer, epochs)
-    for text in unwanted:
-        sorting.unwanted(explainer.query(text))
-    for text in missing:
-        sorting.missing(explainer.query(text))
-    both = sorting.bad.keys() & sorting.lost.keys() | sorting.bad.keys() & sorting.held.keys()
-    both |= sorting.lost.keys() & sorting.gone.keys()
-    if both:
-        [text] = explainer.wording.tuple_texts([next(iter(both))]).values()
-        raise WhenceError(f"{text} cannot be both unwanted and missing")
+    for query in bad:
+        sorting.unwanted(query)
+    for query in lost:
+        sorting.missing(query)
     return Faults(
         tuple(sorting.bad),
         tuple(sorting.lost),

@@ -26,6 +26,7 @@ class Witnesses:
 
     def __init__(self, graph: Hypergraph, inputs: Callable[[Key], bool], weigh: Callable[[Key], int]) -> None:
         self.weight = -1  # up to which all sets are known
+        self.found = 0
         self.leaves: list[Leaf] = []
         self._bits: dict[Leaf, int] = {}
         self._costly: Mask = 0
@@ -71,6 +72,7 @@ class Witnesses:
         if any(mask & other == other for other in known):
             return
         known.append(mask)
+        self.found += 1
         for head, others, absent in self._uses[key]:
             for made in self._products(mask | absent, others):
                 if not any(made & other == other for other in self._sets[head]):
