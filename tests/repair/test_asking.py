@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -175,7 +176,7 @@ def test_aggregates() -> None:
         .decl dear(basket: symbol)
         dear(b) :- total(b, s), s > 100.
         """,
-        item=[("a", 60), ("b", 10)],
+        item=[("a", 90), ("b", 10)],
     )
     session.update(insert={"item": [("a", 50), ("a", 30), ("a", 1), ("b", 20)]}, delete={"item": [("b", 10)]})
     repair = session.repair(unwanted=['dear("a")'])
@@ -203,7 +204,7 @@ def test_a_fault_with_very_many_proofs() -> None:
     """Every path through thirty layers of ten nodes: 3,000 instantiations, 10 to the 30th proofs."""
     layers, width = 30, 10
     nodes = [[layer * width + i for i in range(width)] for layer in range(layers)]
-    edges = [(one, other) for here, there in zip(nodes, nodes[1:], strict=False) for one in here for other in there]
+    edges = [(one, other) for here, there in pairwise(nodes) for one in here for other in there]
     session = session_on(CLOSURE, edge=[(-1, node) for node in nodes[0]] + [(node, -2) for node in nodes[-1]])
     session.update(insert={"edge": edges})
     started = time.perf_counter()
@@ -228,7 +229,7 @@ def test_an_interrupt_leaves_the_session_as_it_was() -> None:
     """At many moments, the first of them early."""
     layers, width = 12, 6
     nodes = [[layer * width + i for i in range(width)] for layer in range(layers)]
-    edges = [(one, other) for here, there in zip(nodes, nodes[1:], strict=False) for one in here for other in there]
+    edges = [(one, other) for here, there in pairwise(nodes) for one in here for other in there]
     session = session_on(CLOSURE, edge=[(-1, node) for node in nodes[0]] + [(node, -2) for node in nodes[-1]])
     session.update(insert={"edge": edges[::2]}, delete={"edge": [(-1, nodes[0][0])]})
     before, learned = state(session), session.engine.learned()

@@ -33,7 +33,7 @@ GRAPHS = {
     "two negations": (*CLOSURE, APART, ALONE),
     "both ways": (*CLOSURE, BOTH),
 }
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=20, deadline=None)
 thorough = settings(max_examples=1_500, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 
