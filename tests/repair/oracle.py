@@ -11,7 +11,7 @@ from maintain.changing import Step, steps
 from oracle.evaluate import Model, evaluate
 from oracle.rules import Program, Tuple
 
-STEPS = 40_000
+STEPS = 10_000
 
 Part = tuple[bool, str, Tuple]  # inserted or deleted, relation, tuple
 Wish = tuple[str, Tuple]

@@ -31,7 +31,7 @@ def upgraded() -> whence.Session:
 
 def finder_of(repair: Repair) -> Finder:
     task = Task(frozenset(repair.faults.unwanted), frozenset())
-    return Finder(repair._laboratory(), Wishes(task.absent, task.present), task)
+    return Finder(repair.laboratory, Wishes(task.absent, task.present), task)
 
 
 def test_the_localisation_and_the_suggestion_are_the_load() -> None:

@@ -88,6 +88,8 @@ class Encoding:
             assert known is not None
             weight = len(turned) - 1 if values is not None else 2 * known.weight + 1
             known.reach(self._supported, weight)
+            if values is not None and known.found == self._used:
+                return frozenset(turned)
 
     def _build(self) -> None:
         self._program = IntegerProgram()

@@ -46,6 +46,9 @@ class Finder:
         program = self.epochs.tables.program
         faulty = {name for name, _ in (*task.absent, *task.present)} | {one.relation for one in wishes.barred}
         self.cone: Cone = cone_of(program, faulty, {part.key[0] for part in self.epochs.parts})
+        # What a trial has to revise. Of a relation that nothing reads, the tuples in question are enough.
+        whole = {part.key[0] for part in self.epochs.parts} | {one.relation for one in wishes.barred}
+        self._revised = self.cone.read | self.cone.cut | (self.cone.relations & whole)
         self.graph = Hypergraph()
         self.grounding = Grounding(self.epochs, self.cone, self.graph, laboratory.alarm)
         self.encoding: Encoding | None = None
@@ -124,8 +127,8 @@ class Finder:
 
     def _passes(self, choice: Choice) -> bool:
         """Tries a choice. If it fails, that is learned."""
-        with self.laboratory.without(self._undone(choice), self.cone.relations) as revision:
-            failure = self.laboratory.failure(self.wishes, revision)
+        with self.laboratory.without(self._undone(choice), self._revised) as revision:
+            failure = self.laboratory.failure(self.wishes, revision, self._revised)
             if failure:
                 self._learn(failure, choice)
             return not failure
@@ -275,7 +278,7 @@ class Finder:
 
         def passes(parts: Iterable[Part]) -> bool:
             choice = forced | frozenset(parts)
-            passed = self.laboratory.holds_without(self._undone(choice), self.wishes, self.cone.relations)
+            passed = self.laboratory.holds_without(self._undone(choice), self.wishes, self._revised)
             if passed and (self._tried is None or len(choice) < len(self._tried)):
                 self._tried = choice
             return passed

@@ -102,6 +102,7 @@ class Repair:
             if self._forced & self._fixed:
                 [part, *_] = self._forced & self._fixed
                 raise WhenceError(f"{part.text} cannot be both kept in the answer and rejected")
+            self.laboratory = Laboratory(self._epochs, self._controller, self._deadline)
             self.suggestions = self._suggest(answers)
         self._localisation: Answer | None = None
 
@@ -120,7 +121,7 @@ class Repair:
             with self._undisturbed():
                 unwanted, missing = frozenset(self.faults.unwanted), frozenset(self.faults.missing)
                 task = Task(absent=missing, present=unwanted, from_before=True)
-                [found] = Finder(self._laboratory(), Wishes(missing, unwanted), task).answers(1)
+                [found] = Finder(self.laboratory, Wishes(missing, unwanted), task).answers(1)
                 self._localisation = self._answer(found)
         return self._localisation
 
@@ -156,7 +157,7 @@ class Repair:
         with self._undisturbed():
             proofs = proofs_of(self.faults.unwanted, self._explainer, self._epochs.came)
             if self.faults.missing:
-                with self._laboratory().without(self._epochs.parts):
+                with self.laboratory.without(self._epochs.parts):
                     proofs |= proofs_of(self.faults.missing, self._explainer, self._epochs.went)
         return proofs
 
@@ -170,7 +171,7 @@ class Repair:
             fixed=self._fixed,
             forced=self._forced,
         )
-        finder = Finder(self._laboratory(), Wishes(task.absent, task.present, faults.barred), task)
+        finder = Finder(self.laboratory, Wishes(task.absent, task.present, faults.barred), task)
         found = [self._answer(one) for one in finder.answers(most)]
         if not found:
             raise WhenceError("nothing is left that could be left out: without the rejected parts, the faults stay")
@@ -178,9 +179,6 @@ class Repair:
 
     def _answer(self, found: Found) -> Answer:
         return Answer(found.parts, len(self._epochs.parts), found.smallest, found.reason)
-
-    def _laboratory(self) -> Laboratory:
-        return Laboratory(self._epochs, self._controller, self._deadline)
 
     @contextmanager
     def _undisturbed(self) -> Iterator[None]:

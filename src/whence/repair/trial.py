@@ -13,12 +13,15 @@ from itertools import pairwise
 
 import numpy as np
 
+from whence.engines.local.changing import is_input
 from whence.engines.local.kernel.layout import NOW
 from whence.engines.local.revision import LocalRevision
 from whence.engines.local.table import Rows
 from whence.engines.local.trying import beside, tried
+from whence.explain.backward import backward
+from whence.explain.conjunction import FAILURES, Conjunction
 from whence.explain.search import Key, as_rows
-from whence.explain.state import Flags
+from whence.explain.state import Flags, InMemory
 from whence.maintain import Controller, Policy
 from whence.plan import View
 from whence.repair.change import Epochs, Part, undoing
@@ -80,6 +83,7 @@ class Laboratory:
     deadline: float = float("inf")
     tried: int = 0
     _arities: dict[str, int] = field(default_factory=dict)
+    _rules: dict[int, Conjunction] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         program = self.epochs.tables.program
@@ -125,37 +129,60 @@ class Laboratory:
         with beside(self.epochs.tables, self.epochs.read_by(relations), exact):
             yield
 
-    def failure(self, wishes: Wishes, revision: LocalRevision | None = None) -> Failure:
-        """What does not hold now, inside of a trial or outside."""
-        there = {key for key, found in zip(wishes.absent, self.present(wishes.absent), strict=True) if found}
-        missing = {key for key, found in zip(wishes.present, self.present(wishes.present), strict=True) if not found}
-        if revision is not None:
-            for pattern in wishes.barred:
-                rows = revision.rows_of(pattern.relation, View.GAINED)
-                rows = rows[pattern.among(rows)]
-                new = rows[~self.epochs.went(pattern.relation).has(rows)]
-                there |= {(pattern.relation, tuple(row)) for row in new.tolist()}
-        return Failure(frozenset(there), frozenset(missing))
+    def failure(self, wishes: Wishes, revision: LocalRevision, only: Collection[str] | None = None) -> Failure:
+        """What does not hold in a trial. Of relations that it left as they were, the tuples in question are derived."""
+        present = self._present((*wishes.absent, *wishes.present), only)
+        there = {key for key in wishes.absent if key in present}
+        for pattern in wishes.barred:
+            rows = revision.rows_of(pattern.relation, View.GAINED)
+            rows = rows[pattern.among(rows)]
+            new = rows[~self.epochs.went(pattern.relation).has(rows)]
+            there |= {(pattern.relation, tuple(row)) for row in new.tolist()}
+        return Failure(frozenset(there), frozenset(key for key in wishes.present if key not in present))
 
-    def present(self, keys: Collection[Key]) -> list[bool]:
-        """Whether each of these tuples is there now."""
-        found: dict[Key, bool] = {}
+    def _present(self, keys: Collection[Key], only: Collection[str] | None) -> set[Key]:
+        """Those of these tuples that are there."""
+        found: set[Key] = set()
         by_relation: dict[str, list[Key]] = {}
         for key in keys:
             by_relation.setdefault(key[0], []).append(key)
         for name, group in by_relation.items():
-            stored = self.epochs.tables.stored[name]
             rows = as_rows([row for _, row in group], self._arities[name])
-            places = stored.table.locate(rows.reshape(-1), len(rows))
-            there = places >= 0
-            if stored.table.stamped:
-                there[there] = (stored.table.stamps[places[there]] & NOW) != 0
-            found |= zip(group, there.tolist(), strict=True)
-        return [found[key] for key in keys]
+            revised = only is None or name in only
+            there = self._kept(name, rows) if revised else self._derived(name, rows)
+            found.update(key for key, is_there in zip(group, there.tolist(), strict=True) if is_there)
+        return found
+
+    def _kept(self, name: str, rows: Rows) -> Flags:
+        """Which rows are in a relation's table."""
+        table = self.epochs.tables.stored[name].table
+        places = table.locate(rows.reshape(-1), len(rows))
+        there: Flags = places >= 0
+        if table.stamped:
+            there[there] = (table.stamps[places[there]] & NOW) != 0
+        return there
+
+    def _derived(self, name: str, rows: Rows) -> Flags:
+        """Which rows are input or follow by a rule from other relations as they are now."""
+        there = is_input(self.epochs.tables.stored[name], rows)
+        for rule in self.epochs.tables.program.rules:
+            if rule.head.relation == name and not there.all():
+                if id(rule) not in self._rules:
+                    read = backward(rule)
+                    self._rules[id(rule)] = Conjunction(InMemory(self.epochs.tables), read.literals, read.given)
+                conjunction = self._rules[id(rule)]
+                try:
+                    for block in conjunction.run(rows):
+                        there[block[:, 0]] = True
+                        if there.all():
+                            break
+                except FAILURES:
+                    there[conjunction.careful(rows)[:, 0]] = True
+        return there
 
     def holds_without(self, parts: Collection[Part], wishes: Wishes, only: Collection[str] | None = None) -> bool:
         with self.without(parts, only) as revision:
-            return not self.failure(wishes, revision)
+            return not self.failure(wishes, revision, only)
 
 
 def delta_debugging(parts: Sequence[Part], test: Callable[[Sequence[Part]], bool]) -> list[Part]:
