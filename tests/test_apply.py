@@ -129,7 +129,8 @@ def test_outputs_that_cannot_be_written_do_not_undo_the_epoch(whence: Command) -
         ('+ edge(9, "x"). - edge(9, "x").', 'edge(9, "x") is both inserted and deleted'),
         ('+ edge("x", 9).', "but column `x` of `edge` is a `number`"),
         ('+ edge(9, "x")', "a.changes:1:15: error: expected `.` at the end of the change"),
-        ("+ reach(x, y) :- edge(x, y).", "a.changes:1:1: error: adding a rule by a change is not supported yet"),
+        ("+ reach(x, y) :- edge(x, y).", "a.changes:1:12: error: `y` is a `number` here"),
+        ("- reach(x, y) :- edge(x, y).", "a.changes:1:3: error: there is no such rule in the program"),
         ("// nothing", "a.changes: there is nothing to insert or delete in it"),
     ],
 )

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from whence.lang.difference import declaration, difference, directives_without
+from whence.lang.program import Program
 from whence.store import Epoch
 
 Sizes = Mapping[str, tuple[int, int]]  # by relation: tuples inserted, tuples deleted
@@ -29,6 +31,7 @@ class Entry:
     strata: tuple[Mapping[str, Any], ...]
     tuples: int
     batch: int | None
+    rules: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # texts of clauses and declarations added and removed
 
     @property
     def changed(self) -> tuple[int, int]:
@@ -50,6 +53,7 @@ class Entry:
             "strata": list(self.strata),
             "tuples": self.tuples,
             **({} if self.batch is None else {"batch": self.batch}),
+            **({"program": {"added": list(self.rules[0]), "removed": list(self.rules[1])}} if any(self.rules) else {}),
         }
 
 
@@ -70,7 +74,22 @@ def entry(epoch: Epoch) -> Entry:
         tuple(summary.get("strata", ())),
         sum(stored.rows for stored in epoch.relations.values()),
         summary.get("batch"),
+        tuple(tuple(summary.get("program", {}).get(side, ())) for side in ("added", "removed")),  # type: ignore[arg-type]
     )
+
+
+def program_changes(before: Program, after: Program) -> dict[str, list[str]]:
+    """The declarations and the clauses, as texts, that one program has and the other has not."""
+    changed = difference(before, after)
+    sides = {}
+    for name, one, other, relations, clauses in (
+        ("added", after, before, changed.relations_added, changed.clauses[0]),
+        ("removed", before, after, changed.relations_removed, changed.clauses[1]),
+    ):
+        types = [f".type {found}" for found in one.types if found not in other.types]
+        directives = [f".{found.kind} {found.relation}" for found in directives_without(one, other)]
+        sides[name] = [*types, *map(declaration, relations), *directives, *clauses]
+    return sides
 
 
 def total(sizes: Sizes) -> tuple[int, int]:

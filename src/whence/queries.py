@@ -6,7 +6,7 @@ import heapq
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +17,9 @@ from whence.lang.query import Query, compile_query
 from whence.results import in_order
 from whence.store import Schema, Store
 from whence.store.parquet import TYPES
+
+if TYPE_CHECKING:
+    from whence.session import Session
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,34 @@ def query(
     return _answer(columns, tuples, limit)
 
 
+def ask(session: Session, text: str, *, limit: int | None = None) -> Answer:
+    """The same of a session, as it is now."""
+    from whence.engines.local.engine import LocalEngine
+    from whence.engines.local.tables import LocalTables
+    from whence.results import Result
+
+    asked = compile_query(text, session.program)
+    alone = _alone(asked, session.program)
+    held: Any = session.engine.tables
+    if not isinstance(held, LocalTables):  # what is on Spark is copied here
+        for name in alone.relations.keys() - {asked.answer.name}:
+            held.here(name)
+        held = held.local
+    tables = LocalTables(alone, counts=False)
+    tables.symbols, tables.records, tables.values = held.symbols, held.records, held.values
+    tables.stored |= {name: held.stored[name] for name in alone.relations if name != asked.answer.name}
+    LocalEngine(alone, False, lambda message: None, None, tables=tables).run(None)
+    return _answer(tuple(c.name for c in asked.answer.columns), iter(Result(asked.answer, tables)), limit)
+
+
+def _alone(asked: Query, program: Program) -> Program:
+    """The program of a query: what it reads, and the answer."""
+    read = dict.fromkeys(atom.relation for atom in asked.atoms())
+    relations = {name: program.relations[name] for name in read} | {asked.answer.name: asked.answer}
+    stratum = Stratum((asked.answer.name,), asked.rules, False)
+    return Program(program.types, relations, asked.rules, (), (stratum,), ())
+
+
 def _answer(columns: tuple[str, ...], tuples: Iterable[tuple[Any, ...]], limit: int | None) -> Answer:
     found = 0
 
@@ -90,14 +121,12 @@ def _derived_tuples(
     read: dict[str, list[Atom]] = {}
     for atom in asked.atoms():
         read.setdefault(atom.relation, []).append(atom)
-    relations = {name: program.relations[name] for name in read} | {asked.answer.name: asked.answer}
-    stratum = Stratum((asked.answer.name,), asked.rules, False)
-    alone = Program(program.types, relations, asked.rules, (), (stratum,), ())
+    alone = _alone(asked, program)
     engine = LocalEngine(alone, False, lambda message: None, announce)
     for name, atoms in read.items():
         schema = store.relation(name, epoch).schema
         batches = (matching(batch, schema, atoms) for batch in store.batches(name, epoch))
-        restore(engine.tables, relations[name], batches)
+        restore(engine.tables, alone.relations[name], batches)
     engine.run(None)
     return iter(Result(asked.answer, engine.tables))
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import WhenceError
-from whence.history import Sizes, sizes_to_json
+from whence.history import Sizes, program_changes, sizes_to_json
+from whence.lang import compile_text
 from whence.lang.program import Program
 from whence.maintain.impact import Impact
 from whence.store import Epoch, Store, Writer
@@ -72,7 +73,10 @@ def save(
         told["strata"] = [stratum.to_json() for stratum in impact.strata]
     told |= summary or {}
     text, file = session.text
-    new = text if saved is None else None  # the store has the text of a session that is kept there
+    kept = saved is not None and store.program_text() == text  # then the store has it, and the epochs share it
+    if saved is not None and not kept:
+        told["program"] = program_changes(compile_text(store.program_text(), file), session.program)
+    new = None if kept else text
     strategy = "bootstrap" if impact is None else impact.strategy
     seconds = seconds if impact is None or seconds is not None else impact.seconds
     with store.commit(new, file, program=session.program, strategy=strategy, seconds=seconds, summary=told) as writer:
@@ -83,8 +87,12 @@ def save(
 
 def _write(session: Session, writer: Writer, only_changes: bool) -> None:
     if only_changes:
-        for relation in session.engine.changed_relations():
-            session.engine.store_changes(relation, writer)
+        changed = session.engine.changed_relations()
+        for relation in session.program.relations:
+            if not writer.continues(relation):
+                session.engine.store(relation, writer)
+            elif relation in changed:
+                session.engine.store_changes(relation, writer)
         writer.keep_others()
     else:
         for relation in session.program.relations:
@@ -98,7 +106,8 @@ def impact_sizes(impact: Impact) -> dict[str, tuple[int, int]]:
 
 def _given(sizes: Sizes, program: Program) -> Sizes:
     """What came and went of the input, where nothing else is known of the change."""
-    return {name: sides for name, sides in sizes.items() if schemas_of(program)[name].input}
+    schemas = schemas_of(program)
+    return {name: sides for name, sides in sizes.items() if name in schemas and schemas[name].input}
 
 
 def _inherited(store: Store) -> dict[str, Any]:

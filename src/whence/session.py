@@ -21,8 +21,10 @@ from whence.tables import Progress
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from whence.changes import Change
     from whence.engines.spark.options import Options
     from whence.explain import Absence, Explainer, Explanation, Metric
+    from whence.queries import Answer
     from whence.repair import Repair
     from whence.saving import Saved
     from whence.store import Epoch, Store, Writer
@@ -52,7 +54,12 @@ class Engine(Protocol):
     def run(self, progress: Progress | None) -> None: ...
 
     def update(
-        self, insert: Mapping[str, Any], delete: Mapping[str, Any], policy: Policy, progress: Progress | None
+        self,
+        insert: Mapping[str, Any],
+        delete: Mapping[str, Any],
+        policy: Policy,
+        progress: Progress | None,
+        program: Program | None = None,
     ) -> Impact: ...
 
     def undo(self, policy: Policy, progress: Progress | None) -> Impact: ...
@@ -116,7 +123,7 @@ def open(
         from whence.engines.local.engine import LocalEngine
 
         local = LocalEngine(compiled, counts, heard, announce, dense=strategy == DENSE)
-        return Session(compiled, local, _text_of(program, text, file), strategy)
+        return Session(compiled, local, strategy)
     if strategy == DENSE:
         raise WhenceError("strategy='dense' is for engine='local'")
     if not counts:
@@ -131,7 +138,7 @@ def open(
         from whence.engines.spark.engine import SparkEngine
 
         spark_engine = SparkEngine(compiled, cluster, options, heard, announce)
-        return Session(compiled, spark_engine, _text_of(program, text, file), strategy)
+        return Session(compiled, spark_engine, strategy)
 
 
 def _compiled(
@@ -145,27 +152,16 @@ def _compiled(
     return load(program, warn=warn)
 
 
-def _text_of(program: str | os.PathLike[str] | Program | None, text: str | None, file: str) -> tuple[str, str] | None:
-    """The text that was compiled, and the name of its file."""
-    if text is not None:
-        return text, file
-    if program is None or isinstance(program, Program):
-        return None
-    return Path(program).read_text(encoding="utf-8-sig"), os.fspath(program)
-
-
 class Session:
     """`s["path"]` is a relation: the tuples that were put in and, after `run`, those that follow from them."""
 
-    def __init__(
-        self, program: Program, engine: Engine, text: tuple[str, str] | None = None, strategy: str = "elastic"
-    ) -> None:
+    def __init__(self, program: Program, engine: Engine, strategy: str = "elastic") -> None:
         self.program = program
         self.strategy = strategy
         self.engine = engine
-        self._text = text
         self._evaluated = False
         self._log: list[Impact] = []  # without the tuples themselves
+        self._programs: list[Program] = []  # the one before each update
         self.saved: Saved | None = None  # where the state is kept, if it is
 
     def __repr__(self) -> str:
@@ -173,7 +169,7 @@ class Session:
         return f"<whence session: {len(self.program.relations)} relations, {len(self.program.rules)} rules, {state}>"
 
     def __getitem__(self, relation: str) -> Result:
-        self._check(relation)
+        _check(relation, self.program)
         return Result(self.program.relations[relation], self.engine.tables)
 
     def __iter__(self) -> Iterator[str]:
@@ -191,7 +187,7 @@ class Session:
         """Adds input tuples, by relation: a list of tuples, a `.facts` file, a NumPy array, an Arrow, pandas or
         Polars table, a Spark DataFrame."""
         for relation in relations:
-            self._check(relation)
+            _check(relation, self.program)
         self._reopen()
         for relation, source in relations.items():
             self.engine.load(relation, source)
@@ -213,7 +209,7 @@ class Session:
         except BaseException:
             self._reopen()
             raise
-        self._log = [Impact(0, "bootstrap", perf_counter() - started)]
+        self._log, self._programs = [Impact(0, "bootstrap", perf_counter() - started)], []
 
     @listening()
     def update(
@@ -221,6 +217,7 @@ class Session:
         insert: Mapping[str, Any] | None = None,
         delete: Mapping[str, Any] | None = None,
         *,
+        program: Program | None = None,
         strategy: str | None = None,
         share: float = SHARE,
         lenient: bool = False,
@@ -232,19 +229,61 @@ class Session:
         deleted that is not in the input, or inserted that is) is refused, unless `lenient` says to ignore that part. If
         the update fails or is interrupted, the session is as it was.
 
+        With a `program`, the rules of the new epoch are its: see `add_rule`, `remove_rule`, `replace_program`, `apply`.
+
         `strategy` is that of the session, else `elastic`, `update` or `bootstrap`. An elastic Update of a stratum is
         given up when it has cost more than `share` of what Bootstrap took.
         """
         self._must_be_evaluated("updated")
         if not self.engine.tables.counts:
             raise WhenceError("derivations were not counted: open the session with counts=True to update it")
+        after = program or self.program
         for relation in [*(insert or {}), *(delete or {})]:
-            self._check(relation)
-        impact = self.engine.update(insert or {}, delete or {}, self._policy(strategy, share, lenient), progress)
+            _check(relation, after)
+        policy = self._policy(strategy, share, lenient)
+        impact = self.engine.update(insert or {}, delete or {}, policy, progress, after)
         impact = replace(impact, epoch=self.epoch + 1)
         self._log.append(impact.summary())
+        self._programs.append(self.program)
+        self.program = after
         self._updated(self._log[-1])
         return impact
+
+    def apply(self, change: Change | str, **how: Any) -> Impact:
+        """Makes a change of facts and rules a new epoch: a `Change`, or a text of lines such as `+ edge(1, 2).` and
+        `- path(x, y) :- edge(x, y).` `how` is what `update` takes: `strategy`, `share`, `lenient`, `progress`."""
+        from whence.changes import parse_change
+
+        self._must_be_evaluated("changed")
+        if isinstance(change, str):
+            change = parse_change(change, self.program, lenient=how.get("lenient", False))
+        impact = self.update(change.insert, change.delete, program=change.program, **how)
+        return replace(impact, ignored=impact.ignored + change.ignored)
+
+    def add_rule(self, text: str, **how: Any) -> Impact:
+        """Adds a rule to the program, or several, with what they need: `.decl`, `.type`, `.output`. They are put at the
+        end of its text. `how` is what `update` takes."""
+        return self._edit(text, "+", how)
+
+    def remove_rule(self, text: str, **how: Any) -> Impact:
+        """Removes a rule from the program, or several; the names of variables and the spaces do not matter."""
+        return self._edit(text, "-", how)
+
+    def _edit(self, text: str, sign: str, how: Mapping[str, Any]) -> Impact:
+        from whence.changes import edited_program
+
+        self._must_be_evaluated("changed")
+        return self.update(program=edited_program(text, sign, self.program, how.get("lenient", False)), **how)
+
+    def replace_program(
+        self, program: str | os.PathLike[str] | Program | None = None, *, text: str | None = None, **how: Any
+    ) -> Impact:
+        """Goes on with another program, given as to `whence.open`: what differs is changed. Input stays, but for the
+        facts that only one of the two texts has, and relations that the new one does not declare."""
+        if (program is None) == (text is None):
+            raise WhenceError("give the path of a program, or its text: s.replace_program('b.dl')")
+        self._must_be_evaluated("changed")
+        return self.update(program=_compiled(program, text, self.program.file, None), **how)
 
     @listening()
     def undo(self, progress: Progress | None = None) -> Impact:
@@ -254,6 +293,7 @@ class Session:
             raise WhenceError("there is no update to undo in this session")
         impact = self.engine.undo(self._policy(), progress)
         self._log.pop()
+        self.program = self._programs.pop()
         self._updated(impact.summary())
         return replace(impact, epoch=self.epoch)
 
@@ -313,9 +353,9 @@ class Session:
     @property
     def text(self) -> tuple[str, str]:
         """The text of the program, and the name of its file."""
-        if self._text is None:
+        if self.program.text is None:
             raise WhenceError("a state holds its program's text: open the session on a file or a text to save it")
-        return self._text
+        return self.program.text, self.program.file
 
     def kept_as(self, saved: Saved) -> None:
         """The current epoch is that of a store, which has numbers of its own."""
@@ -337,7 +377,17 @@ class Session:
 
         self.engine.remember(described.summary.get("learned", {}))
         self._log = [Impact(described.number, described.strategy or "bootstrap", described.seconds or 0.0)]
+        self._programs = []
         self.kept_as(Saved(store, described.number))
+
+    def query(self, text: str, *, limit: int | None = None) -> Answer:
+        """The answer to a query such as `path(1, X)` or `path(1, X), !edge(1, X), X > 3`: of a single atom the tuples
+        that match, of any other body the values of its variables."""
+        from whence.queries import ask
+
+        if not self._evaluated:
+            raise WhenceError("there is nothing to ask yet: run the session first")
+        return ask(self, text, limit=limit)
 
     def explain(
         self, query: str, *, depth: int | None = None, metric: str | Metric | None = None, choose: int = 1
@@ -390,12 +440,6 @@ class Session:
         """Gives up what the engine holds; a Spark session that was started for this one is stopped."""
         self.engine.close()
 
-    def _check(self, relation: str) -> None:
-        if relation not in self.program.relations:
-            near = difflib.get_close_matches(relation, self.program.relations, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(self.program.relations)}"
-            raise WhenceError(f"the program has no relation {relation!r}; {hint}")
-
     def _must_be_evaluated(self, what: str) -> None:
         if not self._evaluated:
             raise WhenceError(f"there is no state yet: run the session before it is {what}")
@@ -406,3 +450,10 @@ class Session:
             self._evaluated = False
             self._log.clear()
             self.saved = None
+
+
+def _check(relation: str, program: Program) -> None:
+    if relation not in program.relations:
+        near = difflib.get_close_matches(relation, program.relations, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(program.relations)}"
+        raise WhenceError(f"the program has no relation {relation!r}; {hint}")

@@ -4,14 +4,14 @@ change becomes the next one."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from whence.changes import Change
 from whence.errors import WhenceError
-from whence.history import sizes_to_json
-from whence.lang import Diagnostic, compile_text
+from whence.history import program_changes, sizes_to_json
+from whence.lang import Diagnostic, Program, compile_text
 from whence.maintain.impact import Impact
 from whence.saving import save
 from whence.session import Session
@@ -69,14 +69,18 @@ def open_state(
 
 @dataclass(frozen=True)
 class Applied:
-    """A change that was committed: the number of its epoch in the store, and what it did."""
+    """A change that was committed: the number of its epoch in the store, and what it did.
+
+    `rules` are the texts of clauses and declarations that came and went.
+    """
 
     epoch: int
     change: Change
     impact: Impact
+    rules: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        sizes = {"change": sizes_to_json(self.change.sizes)}
+        sizes = {"change": sizes_to_json(self.change.sizes), **({"program": self.rules} if self.rules else {})}
         return {**self.impact.to_json(), "epoch": self.epoch, **sizes}
 
 
@@ -97,11 +101,11 @@ def apply_change(
     """
     assert session.saved is not None, "the session is not opened on a state"
     session.saved.must_be_latest()
-    impact = session.update(
-        insert=change.insert, delete=change.delete, strategy=strategy, share=share, lenient=lenient, progress=progress
-    )
+    before = session.program
+    impact = session.apply(change, strategy=strategy, share=share, lenient=lenient, progress=progress)
     epoch = save(session, session.saved.store.root, change=change.sizes, summary=summary)
-    return Applied(epoch.number, change, impact)
+    rules = {} if session.program is before else program_changes(before, session.program)
+    return Applied(epoch.number, change, impact, rules)
 
 
 def impact_of(store: Store, epoch: int) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
@@ -111,13 +115,26 @@ def impact_of(store: Store, epoch: int) -> tuple[dict[str, list[Any]], dict[str,
     from whence.store.difference import difference
 
     described = store.epoch(epoch)
-    program = compile_text(store.program_text(epoch), described.file)
-    tables = LocalTables(replace(program, rules=(), facts=(), strata=(), directives=()))
+    programs = [_program(store, epoch)]
+    if described.parent is not None:
+        before = store.epoch(described.parent)
+        if before.program != described.program:
+            programs.append(_program(store, before.number))
     sides: tuple[dict[str, list[Any]], dict[str, list[Any]]] = ({}, {})
-    for name, relation in program.relations.items():
-        for side, table in zip(sides, difference(store, name, epoch), strict=True):
-            if table.num_rows:
-                rows = rows_of(tables, relation, table.columns[: relation.arity]).reshape(len(table), relation.arity)
-                columns = [tables.values.decode(rows[:, i], c.type, c.kind) for i, c in enumerate(relation.columns)]
-                side[name] = list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+    for program in programs:
+        tables = LocalTables(replace(program, rules=(), facts=(), strata=(), directives=()))
+        for name, relation in program.relations.items():
+            if program is not programs[0] and name in programs[0].relations:
+                continue
+            for side, table in zip(sides, difference(store, name, epoch), strict=True):
+                if table.num_rows:
+                    rows = rows_of(tables, relation, table.columns[: relation.arity]).reshape(
+                        len(table), relation.arity
+                    )
+                    columns = [tables.values.decode(rows[:, i], c.type, c.kind) for i, c in enumerate(relation.columns)]
+                    side[name] = list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
     return sides
+
+
+def _program(store: Store, epoch: int) -> Program:
+    return compile_text(store.program_text(epoch), store.epoch(epoch).file)

@@ -106,15 +106,6 @@ edge(1, "a").
     ]
 
 
-@pytest.mark.parametrize("rule", ["+ path(x, z) :- path(x, y), edge(y, z).", "- path(x, y) :- edge(x, y), x = -1."])
-def test_rules_are_refused_in_a_sentence_and_what_follows_is_read(rule: str) -> None:
-    done = "adding" if rule[0] == "+" else "removing"
-    assert told(rule + "\n+ edge(1).") == [
-        f"monday.changes:1:1: {done} a rule by a change is not supported yet",
-        "monday.changes:2:3: `edge` has 2 columns, not 1",
-    ]
-
-
 def test_a_truncated_text_is_an_error_wherever_it_ends() -> None:
     text = '+ edge(12, "a\\n").'
     for stop in range(1, len(text)):

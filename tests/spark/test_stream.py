@@ -101,6 +101,22 @@ def test_files_of_one_batch_follow_each_other(spark: SparkSession, folder: Path)
     assert sorted(open_state(store)["edge"]) == [(1, 2), (2, 3), (4, 5)]
 
 
+def test_rules_come_with_files(spark: SparkSession, folder: Path) -> None:
+    arrives(folder, "a.changes", ".decl loop(x: number)\n+ edge(3, 1).", 1000)
+    arrives(folder, "b.changes", "+ loop(x) :- path(x, x).\n- path(x, y) :- edge(x, y).\n- edge(3, 1).", 2000)
+    arrives(folder, "c.changes", "+ path(x, y) :- edge(y, x).\n+ edge(3, 2).", 3000)
+    whence.stream(
+        folder / "state", change_files(spark, folder / "in"), feed=folder / "feed", trigger=ONCE
+    ).awaitTermination()
+    store = Store.open(folder / "state")
+    assert store.numbers == (0, 1)
+    assert store.latest.summary["change"] == {"edge": {"inserted": 1, "deleted": 0}}
+    assert len(store.latest.summary["program"]["added"]) == 3
+    session = open_state(store)
+    assert sorted(session["path"]) == [(2, 1), (2, 2), (2, 3), (3, 2), (3, 3)]
+    assert fed(folder)[1] == as_fed(folder, 1)
+
+
 def test_a_bad_file_stops_the_stream_until_it_is_mended(spark: SparkSession, folder: Path) -> None:
     def run() -> None:
         frame = change_files(spark, folder / "in", most=1)

@@ -13,15 +13,15 @@ from whence.changes.change import Change, change_of
 from whence.errors import WhenceError
 from whence.lang.diagnostics import nearest
 from whence.lang.program import Const, Program, Record, Term
-from whence.lang.signed import signed_facts
+from whence.lang.signed import signed_text
 
 SIDES = {"insert": True, "delete": False}
 ENDINGS = ("facts", "parquet", "jsonl", "ndjson")
 _FILE = re.compile(rf"(.+)\.({'|'.join(SIDES)})\.({'|'.join(ENDINGS)})")
 
 
-def read_change(path: str | os.PathLike[str], program: Program) -> Change:
-    """The change in a file or folder."""
+def read_change(path: str | os.PathLike[str], program: Program, lenient: bool = False) -> Change:
+    """The change in a file or folder. If `lenient`, rules to be added that are there, and the like, are ignored."""
     if os.path.isdir(path):
         return _from_folder(Path(path), program)
     file = os.fspath(path)
@@ -31,10 +31,10 @@ def read_change(path: str | os.PathLike[str], program: Program) -> Change:
         raise WhenceError(f"{file}: there is no such file or folder of changes") from None
     except OSError as error:
         raise WhenceError(f"{file}: the changes cannot be read: {error.strerror or error}") from None
-    return decoded_change(content, program, file)
+    return decoded_change(content, program, file, lenient)
 
 
-def decoded_change(content: bytes, program: Program, file: str) -> Change:
+def decoded_change(content: bytes, program: Program, file: str, lenient: bool = False) -> Change:
     """The change in the bytes of a text file."""
     try:
         text = content.decode("utf-8-sig")
@@ -42,13 +42,15 @@ def decoded_change(content: bytes, program: Program, file: str) -> Change:
         line = content.count(b"\n", 0, error.start) + 1
         found = f"byte 0x{content[error.start]:02x} is not UTF-8"
         raise WhenceError(f"{file}:{line}: {found}; save the changes as UTF-8") from None
-    return parse_change(text, program, file)
+    return parse_change(text, program, file, lenient)
 
 
-def parse_change(text: str, program: Program, file: str = "<changes>") -> Change:
-    """The change that a text such as `+ edge(1, 2). - edge(2, 3).` stands for; errors call it `file`."""
-    found = signed_facts(text, file, program, changeable(program))
-    return change_of([(s.inserts, s.fact.atom.relation, tuple(map(_value, s.fact.atom.args))) for s in found])
+def parse_change(text: str, program: Program, file: str = "<changes>", lenient: bool = False, sign: str = "") -> Change:
+    """The change that a text such as `+ edge(1, 2). - edge(2, 3).` stands for; errors call it `file`. What has no sign
+    of its own has `sign`."""
+    found = signed_text(text, file, program, changeable, lenient, sign)
+    facts = [(s.inserts, s.fact.atom.relation, tuple(map(_value, s.fact.atom.args))) for s in found.facts]
+    return change_of(facts, found.program, found.ignored)
 
 
 def changeable(program: Program) -> frozenset[str]:
@@ -93,7 +95,7 @@ def _from_folder(folder: Path, program: Program) -> Change:
         tuples = tuples_of(path, relation, program)
         if tuples:
             sides[side][relation] = tuples
-    return Change(**sides)
+    return Change(sides["insert"], sides["delete"])
 
 
 def _check(path: Path, relation: str, program: Program) -> None:

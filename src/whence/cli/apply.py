@@ -13,6 +13,8 @@ from whence.cli.engines import add_engine, engine_options
 from whence.errors import WhenceError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from whence.lang import Program
     from whence.maintain.impact import Impact
     from whence.session import Session
@@ -25,16 +27,16 @@ SORTED = 100_000  # tuples that are put in order to show the first of them
 def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "apply",
-        help="change the input of a state and bring its results up to date",
-        description="Inserts and deletes input tuples and brings all results up to date, as a new epoch of the state. "
-        "If anything goes wrong the state stays as it is.",
+        help="change the input or the rules of a state and bring its results up to date",
+        description="Inserts and deletes input tuples and rules and brings all results up to date, as a new epoch of "
+        "the state. If anything goes wrong the state stays as it is.",
     )
     parser.add_argument("state", metavar="STATE", help="a folder that `whence run --state` wrote")
     parser.add_argument(
         "changes",
         metavar="CHANGES",
-        help="a file of lines `+ edge(1, 2).` and `- edge(2, 3).`, or a folder with edge.insert.facts and "
-        "edge.delete.facts",
+        help="a file of lines `+ edge(1, 2).` and `- edge(2, 3).`, of facts, rules and declarations, or a folder with "
+        "edge.insert.facts and edge.delete.facts",
     )
     add_update(parser)
     parser.add_argument(
@@ -75,11 +77,14 @@ def apply(options: argparse.Namespace) -> int:
     console = Console(options.quiet)
     store = Store.open(options.state)
     program = compile_text(store.program_text(), store.latest.file)
-    change = read_change(options.changes, program)  # what is wrong with it is told before anything is loaded
+    change = read_change(
+        options.changes, program, options.lenient
+    )  # what is wrong with it is told before anything is loaded
     if not change:
         raise WhenceError(f"{options.changes}: there is nothing to insert or delete in it")
     how = engine_options(options)
     with open_state(store, **how, warn=console.warn, announce=console.announce) as session:
+        before = session.program
         with console.progress(session) as progress:
             applied = apply_change(
                 session,
@@ -94,7 +99,7 @@ def apply(options: argparse.Namespace) -> int:
         if options.json:
             print(json.dumps(applied.to_json()))
         elif not options.quiet:
-            print("\n".join(described(applied, session.program, options.show)))
+            print("\n".join(described(applied, session.program, options.show, before)))
     return 0
 
 
@@ -105,12 +110,12 @@ def _write(session: Session, folder: str, epoch: int) -> None:
         raise WhenceError(f"{error} (epoch {epoch} is committed all the same)") from error
 
 
-def described(applied: Applied, program: Program, shown: int) -> list[str]:
-    """The epoch as lines: its impact, relation by relation, then how it came about."""
+def described(applied: Applied, program: Program, shown: int, before: Program) -> list[str]:
+    """The epoch as lines: its rules and its impact, relation by relation, then how it came about."""
     from whence.cli.text import time_text
 
     impact = applied.impact
-    lines = impact_lines(impact, program, shown)
+    lines = [*rule_lines(applied.rules), *impact_lines(impact, program, shown, before)]
     lines.append(f"epoch {applied.epoch}: {impact.strategy}, {time_text(impact.seconds)}")
     for stratum in impact.strata:
         names = ", ".join(stratum.relations)
@@ -125,7 +130,19 @@ def described(applied: Applied, program: Program, shown: int) -> list[str]:
     return lines
 
 
-def impact_lines(impact: Impact, program: Program, shown: int) -> list[str]:
+def rule_lines(rules: Mapping[str, Sequence[str]]) -> list[str]:
+    """The rules and declarations that came and went."""
+    from whence.cli.text import signed
+
+    added, removed = rules.get("added", ()), rules.get("removed", ())
+    if not added and not removed:
+        return []
+    texts = [(sign, " ".join(text.split())) for sign, side in (("-", removed), ("+", added)) for text in side]
+    return [f"program {signed((len(added), len(removed)))}", *(f"  {sign} {text}" for sign, text in texts)]
+
+
+def impact_lines(impact: Impact, program: Program, shown: int, before: Program) -> list[str]:
+    """The impact, relation by relation; `before` has the relations that are no longer declared."""
     from whence.changes import tuple_text
     from whence.cli.text import signed
     from whence.results import in_order
@@ -133,14 +150,15 @@ def impact_lines(impact: Impact, program: Program, shown: int) -> list[str]:
 
     sizes = impact_sizes(impact)
     lines = []
-    for name, relation in program.relations.items():
+    for name, relation in {**program.relations, **before.relations}.items():
         if name not in sizes:
             continue
+        types = program.types if name in program.relations else before.types
         lines.append(f"{name} {signed(sizes[name])}")
         for sign, side in (("-", impact.deleted), ("+", impact.inserted)):
             tuples = side.get(name, ())
             chosen = islice(tuples, shown) if len(tuples) > SORTED else nsmallest(shown, tuples, key=in_order)
-            lines += [f"  {sign} {tuple_text(relation, values, program.types)}" for values in chosen]
+            lines += [f"  {sign} {tuple_text(relation, values, types)}" for values in chosen]
             if len(tuples) > shown > 0:
                 lines.append(f"  {sign} … {len(tuples) - shown:,} more")
     return lines or ["no tuple came or went"]

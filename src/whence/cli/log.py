@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whence.cli.arguments import positive
+
+if TYPE_CHECKING:
+    from whence.history import Entry
 
 
 def add_to(commands: Any) -> None:
@@ -41,8 +44,8 @@ def log(options: argparse.Namespace) -> int:
         (
             str(one.epoch),
             one.committed.astimezone().strftime("%Y-%m-%d %H:%M:%S"),
-            signed(one.changed) if one.change else "",
-            signed(one.affected) if one.change or one.impact else "",
+            ", ".join(_changes(one)),
+            signed(one.affected) if one.change or one.impact or any(one.rules) else "",
             f"{one.tuples:,}",
             one.strategy or "",
             time_text(one.seconds),
@@ -51,6 +54,15 @@ def log(options: argparse.Namespace) -> int:
     ]
     print("\n".join(columns(rows, right=(0, 4, 6))))
     return 0
+
+
+def _changes(one: Entry) -> list[str]:
+    from whence.cli.text import signed
+
+    changes = [signed(one.changed)] if one.change else []
+    if any(one.rules):
+        changes.append("program " + signed((len(one.rules[0]), len(one.rules[1]))))
+    return changes
 
 
 def undo(options: argparse.Namespace) -> int:

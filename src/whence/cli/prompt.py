@@ -31,6 +31,7 @@ help, quit"""
 class Prompt:
     def __init__(self, state: State, metric: str, depth: int | None, format: str, width: int, colour: bool) -> None:
         self.state = state
+        self.metric = metric
         self.explainer = Explainer(state, metric)
         self.depth = depth
         self.format = format
@@ -145,7 +146,13 @@ class Prompt:
 
     def _metric(self, name: str) -> str:
         self.explainer = Explainer(self.state, name)
+        self.metric = name
         return f"metric {name}"
+
+    def renew(self, state: State) -> None:
+        """The state is another one; what was answered of the one before is no place to go on from."""
+        self.state, self.answer = state, None
+        self.explainer = Explainer(state, self.metric)
 
     def _relations(self, _: str) -> str:
         relations = self.state.program.relations.values()

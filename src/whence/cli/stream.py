@@ -143,7 +143,8 @@ def _check_program(path: Path, store: Store) -> None:
         content = path.read_bytes()
     except OSError as error:
         raise WhenceError(f"{path}: cannot read the program: {error.strerror or error}") from None
-    if content.removeprefix(BOM_UTF8) != store.program_text().encode():
+    texts = [store.program_text(number).encode() for number in (store.numbers[0], store.latest.number)]
+    if content.removeprefix(BOM_UTF8) not in texts:  # its rules may have changed since
         advice = f"name another folder, or run it first: whence run {path} --state {store.root}"
         raise WhenceError(f"the state in {store.root} is of another program than {path}; {advice}")
 

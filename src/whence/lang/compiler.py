@@ -60,6 +60,8 @@ def _compile(report: Report) -> core.Program | None:
         facts=tuple(compiler.facts),
         strata=strata,
         directives=found_directives,
+        text=report.source.text,
+        file=report.source.file,
     )
     lint(parsed, program, report)
     return program

@@ -209,7 +209,10 @@ class Stratum:
 
 @dataclass(frozen=True)
 class Program:
-    """A checked program. `strata` are in topological order and cover every relation, input ones included."""
+    """A checked program. `strata` are in topological order and cover every relation, input ones included.
+
+    `text` is what it was compiled from, and `file` the name of that.
+    """
 
     types: Mapping[str, Type]
     relations: Mapping[str, Relation]
@@ -217,6 +220,8 @@ class Program:
     facts: tuple[Fact, ...]
     strata: tuple[Stratum, ...]
     directives: tuple[Directive, ...]
+    text: str | None = field(default=None, compare=False, repr=False)
+    file: str = field(default="<program>", compare=False)
 
     def directives_of(self, kind: str) -> Iterator[Directive]:
         return (d for d in self.directives if d.kind == kind)

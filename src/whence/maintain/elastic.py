@@ -19,6 +19,7 @@ from whence.errors import WhenceError
 from whence.lang.program import Program, Stratum, read_by
 from whence.maintain.bootstrap import evaluate, limits_of
 from whence.maintain.impact import StratumReport
+from whence.maintain.transition import Rules, Transition
 from whence.maintain.update import Plans, update
 from whence.plan import UpdateVersions, View, update_versions
 from whence.tables import Progress, Refused, Revision, Silent, Tables, Uncountable
@@ -32,6 +33,7 @@ RECENT = 0.5  # the weight of the last Update in what is learned
 FADING = 0.7
 TRUSTED = 0.8  # the share that an Update may cost where one of a change as large was the better choice
 LATE = 4.0  # how much more than expected an Update may take
+NO_RULES = Rules()
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,10 @@ class Learned:
 
 
 class Controller:
-    """What maintains the strata of a program, and what it has learned of them."""
+    """What maintains the strata of a program, and what it has learned of them.
+
+    `rules` are those that come and go in the epoch under way, by the relations of their stratum.
+    """
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -79,6 +84,24 @@ class Controller:
         self.learned: dict[tuple[str, ...], Learned] = {}
         self._versions: dict[tuple[str, ...], tuple[UpdateVersions, Plans]] = {}
         self._reads = {s.relations: tuple(dict.fromkeys((*s.relations, *read_by(s)))) for s in program.strata}
+        self.rules: Mapping[tuple[str, ...], Rules] = {}
+
+    def through(self, transition: Transition) -> Controller:
+        """The one that maintains an epoch in which rules change."""
+        controller = self.of(transition.program)
+        controller.rules = transition.rules
+        return controller
+
+    def of(self, program: Program) -> Controller:
+        """The one of another program, which knows what this one has learned."""
+        controller = Controller(program)
+        controller.learned = self.learned
+        before = {stratum.relations: stratum.rules for stratum in self.program.strata}
+        for stratum in program.strata:
+            relations = stratum.relations
+            if relations in self._versions and before[relations] == stratum.rules:
+                controller._versions[relations] = self._versions[relations]
+        return controller
 
     def bootstrapped(self, seconds: Mapping[tuple[str, ...], float]) -> None:
         for relations, taken in seconds.items():
@@ -96,15 +119,15 @@ class Controller:
         A revision that is only looked at may leave out strata that have none of the relations in `only`.
         """
         progress = progress or Silent()
-        reached = [s for s in self.program.strata if s.rules]
+        reached = [s for s in self.program.strata if s.rules or s.relations in self.rules]
         reports = []
         for stratum in self.program.strata:
             if only is not None and not any(name in only for name in stratum.relations):
                 continue
             changed = sum(map(revision.changed, self._reads[stratum.relations]))
-            if not changed:
+            if not changed and stratum.relations not in self.rules:
                 continue
-            if not stratum.rules:
+            if not stratum.rules and stratum.relations not in self.rules:
                 revision.apply(stratum)
                 continue
             progress.stratum(reached.index(stratum) + 1, len(reached), stratum)
@@ -116,10 +139,13 @@ class Controller:
     ) -> StratumReport:
         started = perf_counter()
         known = self._of(stratum.relations)
+        rules = self.rules.get(stratum.relations, NO_RULES)
         limited = [name for name in stratum.relations if name in self.limits]
         budget = float("inf")
         if limited:
             reason = f"{limited[0]} has a .limitsize, which has no incremental form"
+        elif rules.anew:
+            reason = rules.anew
         elif policy.strategy == "bootstrap":
             reason = "as asked"
         else:
@@ -129,10 +155,17 @@ class Controller:
                 expected = self._expected(stratum, changed, whole, revision)
                 tuples = "1 changed tuple" if changed == 1 else f"{changed:,} changed tuples"
                 reason = f"{tuples}: expected to take {_time(expected)}, Bootstrap {_time(whole)}"
+                if rules:
+                    reason = f"{rules}: Bootstrap is expected to take {_time(whole)}"
+                    kept = stratum.rules and any(revision.size(name, View.ALL) for name in stratum.relations)
+                    if not kept:
+                        reason = f"{rules}: nothing is kept"
+                        return self._bootstrap(stratum, revision, started, reason, False, progress)
                 if expected > max(whole, ALWAYS):
                     if known.changed is not None:
                         known.changed, known.sure = FADING * known.changed, False
-                    return self._bootstrap(stratum, revision, started, reason, self._stays(known, changed), progress)
+                    ready = self._stays(known, changed, rules)
+                    return self._bootstrap(stratum, revision, started, reason, ready, progress)
                 budget = _budget(known, changed, whole, expected, policy.share)
             try:
                 progress.placed("update", reason)
@@ -141,9 +174,11 @@ class Controller:
                 spent = perf_counter() - started
                 done = revision.drop()
                 reason = f"Update was given up after {_time(spent)}; Bootstrap took {_time(whole)}"
-                report = self._bootstrap(stratum, revision, started, reason, self._stays(known, changed), progress)
-                times_more = max(1.0, (report.inserted + report.deleted) / max(1, done))
-                self._learn(known, spent * times_more / changed)
+                ready = self._stays(known, changed, rules)
+                report = self._bootstrap(stratum, revision, started, reason, ready, progress)
+                if not rules:  # what a rule costs tells nothing of facts
+                    times_more = max(1.0, (report.inserted + report.deleted) / max(1, done))
+                    self._learn(known, spent * times_more / changed)
                 return report
             except Uncountable:
                 revision.drop()
@@ -169,15 +204,21 @@ class Controller:
             if perf_counter() - started - (revision.arranging - prepared) > budget:
                 raise GaveUp
 
-        if stratum.relations not in self._versions:
-            self._versions[stratum.relations] = update_versions(stratum), {}
-        versions, plans = self._versions[stratum.relations]
         revision.watch = watch
+        rules = self.rules.get(stratum.relations)
+        if rules:
+            versions = update_versions(stratum, rules.added, rules.removed)
+            plans: Plans = {}
+        else:
+            if stratum.relations not in self._versions:
+                self._versions[stratum.relations] = update_versions(stratum), {}
+            versions, plans = self._versions[stratum.relations]
         inserted, deleted = update(stratum, versions, revision, progress, plans)
         seconds = perf_counter() - started
-        known = self._of(stratum.relations)
-        known.worked = changed
-        self._learn(known, (seconds - (revision.arranging - prepared)) / changed)
+        if not rules:
+            known = self._of(stratum.relations)
+            known.worked = changed
+            self._learn(known, (seconds - (revision.arranging - prepared)) / changed)
         return StratumReport(stratum.relations, "update", reason, seconds, inserted, deleted)
 
     def _bootstrap(
@@ -218,9 +259,9 @@ class Controller:
         known.changed = rate if known.changed is None else RECENT * rate + (1 - RECENT) * known.changed
         known.sure = True
 
-    def _stays(self, known: Learned, changed: int) -> bool:
+    def _stays(self, known: Learned, changed: int, rules: Rules) -> bool:
         """Whether Updates are expected after this Bootstrap: not if a change no larger than before was too much."""
-        if changed <= known.worked:
+        if changed <= known.worked and not rules:
             known.worked = 0
         return known.worked > 0
 

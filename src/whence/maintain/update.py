@@ -35,8 +35,12 @@ def update(
         driven = [d.version for d in cause.versions if revision.size(d.relation, d.view)]
         revision.collect(cause.name, cause.arity, map(planning.of, driven))
     planning.derive(versions.first_lost, View.LOST)
+    for version in versions.removed:
+        revision.derive(planning.of(version), View.LOST)
     revision.take_effect()
     planning.derive(versions.first_gained, View.GAINED)
+    for version in versions.added:
+        revision.derive(planning.of(version), View.GAINED)
     planning.search(versions.recalls if revision.dense else versions.searches)
     changed = sum(revision.size(name, View.LOST) + revision.size(name, View.GAINED) for name in stratum.relations)
     progress.iteration(0, int(changed))

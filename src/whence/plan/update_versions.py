@@ -78,16 +78,25 @@ class UpdateVersions:
     gained: list[Driven] = field(default_factory=list)
     searches: list[Search] = field(default_factory=list)
     recalls: list[Search] = field(default_factory=list)
+    removed: list[RuleVersion] = field(default_factory=list)
+    added: list[RuleVersion] = field(default_factory=list)
 
 
-def update_versions(stratum: Stratum) -> UpdateVersions:
+def update_versions(stratum: Stratum, added: Sequence[Rule] = (), removed: Sequence[Rule] = ()) -> UpdateVersions:
+    """`added` are those of the stratum's rules that come with the epoch, `removed` are rules that it has no more."""
     made = UpdateVersions()
     fresh = count(1)
+    own = frozenset(stratum.relations)
+    made.removed.extend(Parts(rule, own, fresh).whole(View.LOST) for rule in removed)
+    coming = set(map(id, added))
     for rule in stratum.rules:
-        parts = Parts(rule, frozenset(stratum.relations), fresh)
-        made.causes.extend(parts.causes())
-        made.first_lost.extend(parts.first(View.LOST))
-        made.first_gained.extend(parts.first(View.GAINED))
+        parts = Parts(rule, own, fresh)
+        if id(rule) in coming:
+            made.added.append(parts.whole(View.GAINED))
+        else:
+            made.causes.extend(parts.causes())
+            made.first_lost.extend(parts.first(View.LOST))
+            made.first_gained.extend(parts.first(View.GAINED))
         made.lost.extend(parts.later(View.LOST))
         made.gained.extend(parts.later(View.GAINED))
         made.searches.append(parts.search())
@@ -174,6 +183,13 @@ class Parts:
                 yield Driven(version, changed.relation, view)
 
     # Versions
+
+    def whole(self, sign: View) -> RuleVersion:
+        """All instantiations of a rule that goes or comes: what changes in them first is a guard that the rule has."""
+        state = View.BEFORE if sign is View.LOST else View.ALL
+        views = tuple(View.ALL if atom.relation in self.own else state for atom in self.atoms)
+        rule = self._rule(self.atoms, self.negations)
+        return RuleVersion(rule, views, absent=(state,) * len(self.negations), inside=state)
 
     def first(self, sign: View) -> Iterator[Driven]:
         state = View.BEFORE if sign is View.LOST else View.ALL

@@ -107,6 +107,11 @@ class Writer:
                 return self._put(relation, schema, whole)
             return self._settle(relation, after)
 
+    def continues(self, relation: str) -> bool:
+        """Whether the parent has the relation, with the same columns, so that it can be kept or changed."""
+        before = None if self.parent is None else self.parent.relations.get(relation)
+        return before is not None and before.schema.columns == self.schemas[relation].columns
+
     def keep(self, *relations: str) -> None:
         """Takes relations over from the parent; their files are shared."""
         for relation in relations:

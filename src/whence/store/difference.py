@@ -13,13 +13,17 @@ from whence.store.store import Store
 
 
 def difference(store: Store, relation: str, epoch: int | None = None) -> tuple[Any, Any]:
-    """Tables of the tuples inserted and deleted, with their columns only.
+    """Tables of the tuples inserted and deleted, with their columns only. The relation is one of the epoch's or of its
+    parent's program.
 
     Costs as much as the change is large, unless the relation was written whole: then both epochs are read.
     """
     described = store.epoch(epoch)
-    after = described.relations[relation]
+    after = described.relations.get(relation)
     before = None if described.parent is None else store.epoch(described.parent).relations.get(relation)
+    if after is None:
+        gone = store.relation(relation, described.parent)
+        return _nothing(gone), _table(gone, store.batches(relation, described.parent))
     if before is not None and after.files == before.files:
         return _nothing(after), _nothing(after)
     if before is not None and after.files[: len(before.files)] == before.files:

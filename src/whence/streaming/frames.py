@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -27,7 +27,12 @@ class Files:
         rows = batch.select("path", "modificationTime", "content").collect()
         rows.sort(key=lambda row: (row["modificationTime"], row["path"]))
         named = [(_name(row["path"]), bytes(row["content"])) for row in rows]
-        return merged([(name, decoded_change(content, program, name)) for name, content in named], lenient)
+        changes = []
+        for name, content in named:
+            change = decoded_change(content, program, name, lenient)
+            program = change.program or program
+            changes.append((name, change))
+        return merged(changes, lenient)
 
 
 @dataclass(frozen=True)
@@ -54,12 +59,13 @@ class Events:
         unknown = next((op for op in ops if op not in SIGNS), "+")
         if unknown not in SIGNS:
             raise WhenceError(f"the column {self.op!r} of the stream has {unknown!r}; it should be + or -")
-        sides = []
+        sides: list[dict[str, Any]] = []
         for inserts in (True, False):
             chosen = table.filter(pa.array([SIGNS[op] == inserts for op in ops], pa.bool_()))
             tuples = tuples_of(chosen.select(range(len(columns))), self.relation, program) if len(chosen) else ()
             sides.append({self.relation: tuples} if tuples else {})
-        return Change(*sides)
+        insert, delete = sides
+        return Change(insert, delete)
 
 
 def _name(path: str) -> str:

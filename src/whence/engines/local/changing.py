@@ -8,7 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from whence.errors import WhenceError
+from whence.lang.difference import facts_apart
 from whence.lang.program import Program, Relation
+from whence.maintain.transition import Transition
 from whence.plan.text import tuple_text
 
 from .kernel.layout import ITERATION, NOW
@@ -29,6 +31,10 @@ class State(Protocol):
 
     def has_input(self, relation: str) -> bool: ...
 
+    def given(self, relation: str) -> Rows:
+        """All input tuples of a relation."""
+        ...
+
 
 class LocalState:
     def __init__(self, tables: LocalTables) -> None:
@@ -39,6 +45,9 @@ class LocalState:
 
     def has_input(self, relation: str) -> bool:
         return len(self.tables.stored[relation].given) > 0
+
+    def given(self, relation: str) -> Rows:
+        return self.tables.stored[relation].given.copy()
 
 
 def inputs_of(
@@ -76,6 +85,30 @@ def inputs_of(
     return {name: given for name, given in inputs.items() if len(given.inserted) or len(given.deleted)}, ignored
 
 
+def with_program(
+    inputs: dict[str, Input], transition: Transition, tables: LocalTables, state: State
+) -> dict[str, Input]:
+    """A change together with what another program itself brings: facts in its text, and relations that it has no more.
+
+    A fact that comes or goes with the text may be there or not; what it changes is told by the state.
+    """
+    inputs = dict(inputs)
+    came, went = map(tables.encoded_facts, facts_apart(transition.before, transition.after))
+    for name in dict.fromkeys([*came, *went]):
+        relation = tables.program.relations[name]
+        none: Rows = np.empty((0, relation.arity), np.int64)
+        inserted, deleted = _distinct(came.get(name, none), tables), _distinct(went.get(name, none), tables)
+        stored = state.holding(name, np.concatenate([inserted, deleted]))
+        given = inputs.get(name, Input(none, none))
+        inputs[name] = Input(
+            np.concatenate([given.inserted, inserted[~is_input(stored, inserted)]]),
+            np.concatenate([given.deleted, deleted[is_input(stored, deleted)]]),
+        )
+    for relation in transition.going:
+        inputs[relation.name] = Input(np.empty((0, relation.arity), np.int64), state.given(relation.name))
+    return {name: given for name, given in inputs.items() if len(given.inserted) or len(given.deleted)}
+
+
 def is_input(stored: Stored, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Which of the rows are input tuples of the relation."""
     found = stored.table.locate(np.ascontiguousarray(rows).reshape(-1), len(rows))
@@ -101,11 +134,19 @@ def _rows(relation: Relation, sources: Sources, tables: LocalTables) -> Rows:
     return distinct.rows.copy()
 
 
+def _distinct(rows: Rows, tables: LocalTables) -> Rows:
+    distinct = Table(tables.kernel, rows.shape[1], counted=False)
+    distinct.insert(np.ascontiguousarray(rows).reshape(-1), len(rows))
+    return distinct.rows.copy()
+
+
 def _must_be_input(relation: Relation, program: Program, state: State) -> None:
     name = relation.name
     if not any(rule.head.relation == name for rule in program.rules):
         return
     if any(d.relation == name for d in program.directives_of("input")) or state.has_input(name):
+        return
+    if any(fact.atom.relation == name for fact in program.facts):
         return
     raise WhenceError(f"{name} is derived by rules: change what it is derived from, or give it an `.input {name}`")
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from whence.interrupts import hold
 from whence.lang.program import Program
 from whence.maintain import Controller, Impact, Policy, bootstrap
+from whence.maintain.transition import Transition, transition
 from whence.plan import View
 from whence.tables import Progress
 
 from . import loading
 from .changed import Changed, changed
-from .changing import Sources, inputs_of
+from .changing import LocalState, Sources, inputs_of, with_program
 from .directives import read_input, write_outputs
 from .revision import Input, LocalRevision
 from .tables import LocalTables
@@ -44,7 +46,7 @@ class LocalEngine:
         self.program = program
         self.tables = tables or LocalTables(program, counts, warn, announce, dense)
         self.controller = Controller(program)
-        self._changes: list[dict[str, Input]] = []  # one an update, to be taken back
+        self._changes: list[tuple[dict[str, Input], Program]] = []  # and the program before, to be taken back
         self._keeps_changes = False
         self._changed: dict[str, Changed] = {}  # by the last update
         self._differences: Differences | None = None  # what the last update brought, if that is not too much to keep
@@ -62,22 +64,37 @@ class LocalEngine:
         self._changes.clear()
         self._differences = None
 
-    def update(self, insert: Sources, delete: Sources, policy: Policy, progress: Progress | None) -> Impact:
+    def update(
+        self,
+        insert: Sources,
+        delete: Sources,
+        policy: Policy,
+        progress: Progress | None,
+        program: Program | None = None,
+    ) -> Impact:
         """A new epoch; if it fails or is interrupted, the one before is the current one."""
-        inputs, ignored = inputs_of(insert, delete, self.tables, policy.lenient)
-        impact = self._revise(inputs, policy, progress)
-        self._changes.append(inputs)
+        before = self.program
+        with through(self, program or before) as change:
+            inputs, ignored = inputs_of(insert, delete, self.tables, policy.lenient)
+            if change is not None:
+                inputs = with_program(inputs, change, self.tables, LocalState(self.tables))
+            impact = self._revise(inputs, change, policy, progress)
+        self._changes.append((inputs, before))
         return replace(impact, ignored=ignored)
 
     def undo(self, policy: Policy, progress: Progress | None) -> Impact:
-        inputs = {name: Input(given.deleted, given.inserted) for name, given in self._changes[-1].items()}
-        impact = self._revise(inputs, policy, progress)
+        changes, program = self._changes[-1]
+        with through(self, program) as change:
+            inputs = {name: Input(given.deleted, given.inserted) for name, given in changes.items()}
+            impact = self._revise(inputs, change, policy, progress)
         self._changes.pop()
         self._differences = None  # of an update before, nothing is known
         return impact
 
-    def _revise(self, inputs: dict[str, Input], policy: Policy, progress: Progress | None) -> Impact:
-        revision = LocalRevision(self.tables, inputs)
+    def _revise(
+        self, inputs: dict[str, Input], change: Transition | None, policy: Policy, progress: Progress | None
+    ) -> Impact:
+        revision = LocalRevision(self.tables, inputs, change)
 
         def note_changes() -> None:
             self._changed = changed(revision) if self._keeps_changes else {}
@@ -127,6 +144,42 @@ class LocalEngine:
 
     def close(self) -> None:
         """Nothing is held but memory."""
+
+
+class Programmed(Protocol):
+    """What has a program, and goes on with another."""
+
+    program: Program
+    controller: Controller
+
+    @property
+    def tables(self) -> Relations: ...
+
+
+class Relations(Protocol):
+    def take_program(self, program: Program) -> None: ...
+
+
+@contextmanager
+def through(engine: Programmed, program: Program) -> Iterator[Transition | None]:
+    """While an epoch is made, there are the relations of both programs; then those of the new one, or of the old one
+    if the epoch is not made. Nothing is to be done if the program stays."""
+    if program is engine.program:
+        yield None
+        return
+    before, controller = engine.program, engine.controller
+    change = transition(before, program)
+    try:
+        engine.tables.take_program(change.program)
+        engine.controller = controller.through(change)
+        yield change
+    except BaseException:
+        hold()
+        engine.tables.take_program(before)
+        engine.controller = controller
+        raise
+    engine.tables.take_program(program)
+    engine.program, engine.controller = program, engine.controller.of(program)
 
 
 def revised(

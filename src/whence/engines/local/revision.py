@@ -20,6 +20,7 @@ import numpy as np
 
 from whence.interrupts import uninterrupted
 from whence.lang.program import Program, Stratum, read_by
+from whence.maintain.transition import Transition
 from whence.plan.steps import RuleVersion, View
 from whence.plan.update_versions import Sieve
 from whence.tables import Tables, Uncountable
@@ -45,14 +46,15 @@ class Input:
 
 
 class LocalRevision:
-    def __init__(self, tables: LocalTables, inputs: dict[str, Input]) -> None:
+    def __init__(self, tables: LocalTables, inputs: dict[str, Input], transition: Transition | None = None) -> None:
+        """If rules change too, the tables are those of the transition's program."""
         self.tables = tables
         self.inputs = inputs
         self.logs: dict[str, Log] = {}
         self.replaced: dict[str, Stored] = {}  # what recomputed relations were
         self.replaced_vectors: dict[str, Vectors] = {}
         self.differences: dict[tuple[str, View], Rows] = {}  # of strata that are done
-        self._read_above = _read_above(tables.program)
+        self._read_above = _read_above(tables.program) if transition is None else transition.read_elsewhere()
         self.own: dict[str, Revised] = {}
         self.watch: Callable[[], None] = lambda: None
         self.iteration = 0

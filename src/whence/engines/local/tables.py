@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from whence.interrupts import uninterrupted
 from whence.lang.program import Call, Const, Fact, Program, Record, Rule, Stratum, Term
 from whence.plan.steps import DELTAS, Project, RuleVersion, View
 from whence.plan.text import atom_text
@@ -115,8 +116,9 @@ class LocalTables:
         self.stored = {
             name: Stored(Table(self.kernel, relation.arity, counts)) for name, relation in program.relations.items()
         }
-        derived = dict.fromkeys(rule.head.relation for rule in program.rules) if dense else ()
-        self.vectors = {name: Vectors(self.kernel, program.relations[name].arity) for name in derived}
+        self._dense = dense
+        self.vectors: dict[str, Vectors] = {}
+        self._make_vectors()
         self._buffers: dict[tuple[int, bool], Buffer] = {}
         self._executions: dict[tuple[Any, ...], Execution] = {}
         self._pipelines: dict[tuple[Any, ...], tuple[RuleVersion, Pipeline]] = {}
@@ -125,7 +127,28 @@ class LocalTables:
         self.arranging = 0.0  # seconds that went into indexes of whole relations
         self.iteration = 0
         self._stratum: Sequence[Stored] = ()
-        self._insert_facts()
+        for relation, rows in self.encoded_facts(program.facts).items():
+            self.insert(relation, rows.reshape(-1), len(rows))
+
+    def take_program(self, program: Program) -> None:
+        """The tables of another program: relations that it has too stay as they are, others are empty or go."""
+        relations = program.relations
+        tables = {
+            name: self.stored.get(name) or Stored(Table(self.kernel, relation.arity, self.counts))
+            for name, relation in relations.items()
+        }
+        with uninterrupted:
+            self.program = program
+            self.values.types = program.types
+            self.stored = tables
+            self.vectors = {name: vectors for name, vectors in self.vectors.items() if name in relations}
+            self._make_vectors()
+            self.forget_executions()
+            self._pipelines.clear()
+
+    def _make_vectors(self) -> None:
+        for name in dict.fromkeys(rule.head.relation for rule in self.program.rules) if self._dense else ():
+            self.vectors.setdefault(name, Vectors(self.kernel, self.program.relations[name].arity))
 
     # Input
 
@@ -146,22 +169,25 @@ class LocalTables:
             rows[:, i] = self.values.encode([t[i] for t in tuples], column.type, column.kind)
         return rows.reshape(-1)
 
-    def _insert_facts(self) -> None:
+    def encoded_facts(self, facts: Sequence[Fact]) -> dict[str, Rows]:
+        """Facts of a program's text, by relation; one may come twice."""
         plain: dict[str, list[tuple[Value, ...]]] = {}
-        for fact in self.program.facts:
+        computed: dict[str, list[Rows]] = {}
+        for fact in facts:
             if any(map(_calls, fact.atom.args)):
-                self._compute_fact(fact)
+                computed.setdefault(fact.atom.relation, []).append(self._computed_fact(fact))
             else:
                 plain.setdefault(fact.atom.relation, []).append(tuple(map(_value, fact.atom.args)))
         for relation, tuples in plain.items():
-            self.insert(relation, self.encode(relation, tuples), len(tuples))
+            rows = self.encode(relation, tuples).reshape(len(tuples), -1)
+            computed.setdefault(relation, []).append(rows)
+        return {relation: np.concatenate(parts) for relation, parts in computed.items()}
 
-    def _compute_fact(self, fact: Fact) -> None:
+    def _computed_fact(self, fact: Fact) -> Rows:
         rule = Rule(fact.atom, (), fact.origin, atom_text(fact.atom) + ".")
         execution = Execution(assemble(primitives([Project(fact.atom.args)]), None, True), self)
         try:
-            for buffer, count in execution.results():
-                self.insert(fact.atom.relation, buffer.rows, count)
+            return np.concatenate([buffer.matrix(count).copy() for buffer, count in execution.results()])
         except (ZeroDivisionError, ConversionError) as error:
             raise naming(rule)(error) from None
 

@@ -12,16 +12,17 @@ from pyspark.sql import DataFrame
 
 from whence.engines.local import loading
 from whence.engines.local.changed import Changed, changed
-from whence.engines.local.changing import Sources, inputs_of
+from whence.engines.local.changing import Sources, inputs_of, with_program
 from whence.engines.local.directives import read_input as read_here
 from whence.engines.local.directives import write_outputs as write_here
-from whence.engines.local.engine import revised
+from whence.engines.local.engine import revised, through
 from whence.engines.local.forms import filename_of, form_of, is_text
 from whence.engines.local.restoring import restore
 from whence.engines.local.revision import Input
 from whence.errors import WhenceError
 from whence.lang.program import Directive, Program
 from whence.maintain import Controller, Impact, Policy, bootstrap
+from whence.maintain.transition import Transition
 from whence.store import Store, Writer
 from whence.tables import Lost, Progress
 
@@ -53,7 +54,7 @@ class SparkEngine:
         self.warn = warn
         self.tables = SparkTables(program, cluster, options, warn, announce)
         self.controller = Controller(program)
-        self._changes: list[dict[str, Input]] = []  # one an update, to be taken back
+        self._changes: list[tuple[dict[str, Input], Program]] = []  # and the program before, to be taken back
         self._keeps_changes = False
         self._changed: dict[str, Changed] = {}  # by the last update, where that is to be stored
         self._rewritten: frozenset[str] = frozenset()  # by it, on Spark: these are stored whole
@@ -106,21 +107,36 @@ class SparkEngine:
         self.controller.bootstrapped(bootstrap(self.program, self.tables, progress))
         self._changes.clear()
 
-    def update(self, insert: Sources, delete: Sources, policy: Policy, progress: Progress | None) -> Impact:
+    def update(
+        self,
+        insert: Sources,
+        delete: Sources,
+        policy: Policy,
+        progress: Progress | None,
+        program: Program | None = None,
+    ) -> Impact:
         """A new epoch; if it fails or is interrupted, the one before is the current one."""
-        inputs, ignored = inputs_of(insert, delete, self.tables.local, policy.lenient, SparkState(self.tables))
-        impact = self._revise(inputs, policy, progress)
-        self._changes.append(inputs)
+        before, state = self.program, SparkState(self.tables)
+        with through(self, program or before) as change:
+            inputs, ignored = inputs_of(insert, delete, self.tables.local, policy.lenient, state)
+            if change is not None:
+                inputs = with_program(inputs, change, self.tables.local, state)
+            impact = self._revise(inputs, change, policy, progress)
+        self._changes.append((inputs, before))
         return replace(impact, ignored=ignored)
 
     def undo(self, policy: Policy, progress: Progress | None) -> Impact:
-        inputs = {name: Input(given.deleted, given.inserted) for name, given in self._changes[-1].items()}
-        impact = self._revise(inputs, policy, progress)
+        changes, program = self._changes[-1]
+        with through(self, program) as change:
+            inputs = {name: Input(given.deleted, given.inserted) for name, given in changes.items()}
+            impact = self._revise(inputs, change, policy, progress)
         self._changes.pop()
         return impact
 
-    def _revise(self, inputs: dict[str, Input], policy: Policy, progress: Progress | None) -> Impact:
-        revision = SparkRevision(self.tables, inputs)
+    def _revise(
+        self, inputs: dict[str, Input], change: Transition | None, policy: Policy, progress: Progress | None
+    ) -> Impact:
+        revision = SparkRevision(self.tables, inputs, change)
 
         def note_changes() -> None:
             self._changed = changed(revision) if self._keeps_changes else {}

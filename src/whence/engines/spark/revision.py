@@ -21,6 +21,7 @@ from whence.engines.local.revision import SIGNS, Input, LocalRevision
 from whence.engines.local.table import Rows
 from whence.engines.local.tables import Stored
 from whence.lang.program import Stratum
+from whence.maintain.transition import Transition
 from whence.plan.steps import RuleVersion, View
 from whence.plan.update_versions import Sieve
 from whence.tables import Tables
@@ -57,12 +58,16 @@ class SparkState:
         with told():
             return not self.tables.frame(relation).frame.where(F.col(ITERATION) == 0).isEmpty()
 
+    def given(self, relation: str) -> Rows:
+        found = [rows[iterations == 0] for rows, iterations, _ in self.tables.encoded(relation)]
+        return np.concatenate([np.empty((0, self.tables.program.relations[relation].arity), np.int64), *found])
+
 
 class SparkRevision(LocalRevision):
     """`on_spark` says that the stratum under way is; the layers of its relations then have the rows to be revised."""
 
-    def __init__(self, homes: SparkTables, inputs: dict[str, Input]) -> None:
-        super().__init__(homes.local, inputs)
+    def __init__(self, homes: SparkTables, inputs: dict[str, Input], transition: Transition | None = None) -> None:
+        super().__init__(homes.local, inputs, transition)
         self.homes = homes
         self.copies = LocalRevision(homes.local, {})  # of relations on Spark
         self.on_spark = False

@@ -164,6 +164,19 @@ class SparkTables:
         self._copied.clear()
         self._sizes.known.clear()
 
+    def take_program(self, program: Program) -> None:
+        """The tables of another program: relations that it has too stay as they are, others are empty or go."""
+        for name in self.program.relations.keys() - program.relations.keys():
+            self._frames.pop(name, None)
+            self.layers.pop(name, None)
+            self._copies.pop(name, None)
+            self._copied.discard(name)
+            self.release(self.checkpoints.pop(name, []))
+            for frame in self._kept.pop(name, []):
+                frame.unpersist()
+        self.program = program
+        self.local.take_program(program)
+
     # Where relations are
 
     def rows(self, name: str) -> int:
