@@ -9,10 +9,12 @@ from random import Random
 
 from maintain.changing import Step, steps
 from oracle.evaluate import Model, evaluate
+from oracle.render import fact, rule
 from oracle.rules import Program, Tuple
 
 STEPS = 10_000
 
+RULE = "a rule"  # in place of a relation
 Part = tuple[bool, str, Tuple]  # inserted or deleted, relation, tuple
 Wish = tuple[str, Tuple]
 
@@ -37,19 +39,28 @@ class Case:
     def _side(self, inserted: bool) -> dict[str, list[Tuple]]:
         found: dict[str, list[Tuple]] = {}
         for sign, name, row in self.parts:
-            if sign is inserted:
+            if sign is inserted and name != RULE:
                 found.setdefault(name, []).append(row)
         return found
 
     def with_only(self, parts: Collection[Part]) -> Model:
         """The model of the earlier epoch with these parts of the change."""
-        facts = {name: list(dict.fromkeys(rows)) for name, rows in self.before.facts.items()}
+        found: dict[str, list[object]] = {name: [*dict.fromkeys(rows)] for name, rows in self.before.facts.items()}
+        found[RULE] = list(self.before.rules)
         for inserted, name, row in parts:
+            one = row[0] if name == RULE else row
             if inserted:
-                facts[name].append(row)
+                found[name].append(one)
             else:
-                facts[name].remove(row)
-        return evaluate(replace(self.before, facts={name: tuple(rows) for name, rows in facts.items()}), STEPS)
+                found[name].remove(one)
+        rules = tuple(found.pop(RULE))
+        facts = {name: tuple(rows) for name, rows in found.items()}
+        return evaluate(replace(self.before, rules=rules, facts=facts), STEPS)  # type: ignore[arg-type]
+
+    def text(self, part: Part) -> str:
+        inserted, name, row = part
+        shown = rule(row[0]) if name == RULE else f"{fact(name, row, self.before)}."  # type: ignore[arg-type]
+        return f"{'+' if inserted else '-'} {shown}"
 
     def without(self, parts: Collection[Part]) -> Model:
         return self.with_only([part for part in self.parts if part not in parts])
@@ -77,16 +88,23 @@ class Case:
         return (chosen for size in range(len(self.parts) + 1) for chosen in combinations(self.parts, size))
 
 
-def case_of(program: Program, random: Random, most: int) -> Case | None:
-    """A change of at most so many parts, and faults among what it brought; None if it brought nothing."""
+def case_of(program: Program, random: Random, most: int, rules: bool = False) -> Case | None:
+    """A change of at most so many parts, of rules as well if asked for, and faults among what it brought; None if it
+    brought nothing."""
     step: Step = next(steps(program, random, 1))
     parts = [(True, name, row) for name, rows in step.insert.items() for row in rows]
     parts += [(False, name, row) for name, rows in step.delete.items() for row in rows]
-    case = Case(program, tuple(random.sample(parts, min(most, len(parts)))), (), ())
+    derived = {head.relation for rule in program.rules for head in rule.heads}
+    parts = random.sample(parts, min(most, len(parts)))
+    if rules:
+        changed = [one for one in dict.fromkeys(program.rules) if random.random() < 0.6][:most]
+        later = [one for one in changed if random.random() < 0.6]
+        program = replace(program, rules=tuple(one for one in dict.fromkeys(program.rules) if one not in later))
+        parts = parts[: most - len(changed)] + [(one in later, RULE, (one,)) for one in changed]
+    case = Case(program, tuple(parts), (), ())
     old, new = case.with_only(()), case.with_only(case.parts)
     came = [(name, row) for name in sorted(new) for row in sorted(new[name].keys() - old[name].keys(), key=repr)]
     went = [(name, row) for name in sorted(new) for row in sorted(old[name].keys() - new[name].keys(), key=repr)]
-    derived = {head.relation for rule in program.rules for head in rule.heads}
     came, went = ([wish for wish in side if wish[0] in derived or random.random() < 0.2] for side in (came, went))
     kinds = random.choice(("unwanted", "missing", "both", "both"))
     unwanted = random.sample(came, min(len(came), random.randint(1, 3))) if kinds != "missing" else []

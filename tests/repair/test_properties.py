@@ -9,12 +9,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from maintain.changing import opened, state
+from maintain.changing import opened, state, with_inputs
 from oracle.evaluate import TooLarge
 from oracle.generate import programs
 from oracle.render import fact, render
 from oracle.rules import Aggregate, Atom, Not, Program, Rule, Var, Wild
-from repair.oracle import Case, Part, case_of
+from repair.oracle import RULE, Case, Part, case_of
+from whence.lang import compile_text
 from whence.repair import Answer
 from whence.repair.trial import delta_debugging
 
@@ -47,9 +48,9 @@ def on_a_graph(name: str, random: Random) -> Program:
     return Program(relations, GRAPHS[name], facts, {})
 
 
-def check(program: Program, seed: int) -> None:
+def check(program: Program, seed: int, rules: bool = False) -> None:
     try:
-        case = case_of(program, Random(seed), PARTS)
+        case = case_of(program, Random(seed), PARTS, rules)
         assume(case is not None)
         assert case is not None
         complaint = complaints(case)
@@ -61,7 +62,10 @@ def check(program: Program, seed: int) -> None:
 
 def complaints(case: Case) -> str:
     session = opened(case.before)
-    session.update(case.insert, case.delete)
+    changed = [(inserted, row[0]) for inserted, name, row in case.parts if name == RULE]
+    rules = [one for one in case.before.rules if (False, one) not in changed] + [one for sign, one in changed if sign]
+    after = with_inputs(replace(case.before, rules=tuple(rules)))  # type: ignore[arg-type]
+    session.update(case.insert, case.delete, program=compile_text(after) if changed else None)
     before = state(session)
     repair = session.repair(
         unwanted=[fact(*wish, case.before) for wish in case.unwanted],
@@ -90,8 +94,12 @@ def complaints(case: Case) -> str:
 
 def parts(answer: Answer, case: Case) -> list[Part]:
     """The parts of an answer, found in the case by their text."""
-    named = {f"{'+' if part[0] else '-'} {fact(part[1], part[2], case.before)}.": part for part in case.parts}
-    return [named[text] for text in answer.tuples]
+    named = {bare(case.text(part)): part for part in case.parts}
+    return [named[bare(text)] for text in answer.tuples]
+
+
+def bare(text: str) -> str:
+    return "".join(text.split())
 
 
 def is_positive(program: Program) -> bool:
@@ -117,7 +125,7 @@ def positive(program: Program) -> Program:
 
 def told(case: Case | None) -> str:
     assert case is not None
-    signed = "\n".join(f"{'+' if part[0] else '-'} {fact(part[1], part[2], case.before)}." for part in case.parts)
+    signed = "\n".join(map(case.text, case.parts))
     return f"{render(case.before)}\n\nchange:\n{signed}\nunwanted: {case.unwanted}\nmissing: {case.missing}"
 
 
@@ -152,6 +160,19 @@ def test_answers_on_graphs_with_cycles(name: str, seed: int) -> None:
 @given(st.sampled_from(sorted(GRAPHS)), seeds)
 def test_on_many_more_graphs(name: str, seed: int) -> None:
     check(on_a_graph(name, Random(seed)), seed)
+
+
+@quick
+@given(programs(), seeds)
+def test_answers_where_rules_change_too(program: Program, seed: int) -> None:
+    check(program, seed, rules=True)
+
+
+@pytest.mark.slow
+@thorough
+@given(programs(), seeds)
+def test_on_many_more_changes_of_rules(program: Program, seed: int) -> None:
+    check(program, seed, rules=True)
 
 
 @pytest.mark.slow

@@ -94,4 +94,4 @@ def _applied(session: Session, found: Repair) -> int:
     """The number of the repaired epoch."""
     from whence.state import apply_change
 
-    return apply_change(session, found.suggestion.undoing).epoch
+    return apply_change(session, found.suggestion.undoing(session.program)).epoch

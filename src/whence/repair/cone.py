@@ -30,7 +30,7 @@ class Cone:
 def cone_of(program: Program, faulty: Iterable[str], changed: Iterable[str]) -> Cone:
     reads: dict[str, set[str]] = defaultdict(set)
     for rule in program.rules:
-        reads[rule.head.relation] |= {name for name, _ in _read(rule.body)}
+        reads[rule.head.relation] |= {name for name, _ in read_in(rule.body)}
     affected = set(changed)
     while more := {name for name, read in reads.items() if read & affected} - affected:
         affected |= more
@@ -41,12 +41,14 @@ def cone_of(program: Program, faulty: Iterable[str], changed: Iterable[str]) -> 
     opposed: dict[str, set[str]] = defaultdict(set)  # what a relation's rules negate or aggregate, that may change
     for rule in program.rules:
         if rule.head.relation in below:
-            opposed[rule.head.relation] |= {name for name, against in _read(rule.body) if against and name in affected}
+            opposed[rule.head.relation] |= {
+                name for name, against in read_in(rule.body) if against and name in affected
+            }
     aggregated = {
         rule.head.relation
         for rule in program.rules
         for literal in rule.body
-        if isinstance(literal, Aggregate) and any(name in affected for name, _ in _read([literal]))
+        if isinstance(literal, Aggregate) and any(name in affected for name, _ in read_in([literal]))
     }
     heads = {name for name, against in opposed.items() if against}
     used = {name for head in below for name in reads[head]}
@@ -63,10 +65,10 @@ def cone_of(program: Program, faulty: Iterable[str], changed: Iterable[str]) -> 
 
 def opposing(literal: Literal, affected: frozenset[str]) -> bool:
     """Whether a literal negates or aggregates what may change."""
-    return not isinstance(literal, Atom) and any(name in affected for name, _ in _read([literal]))
+    return not isinstance(literal, Atom) and any(name in affected for name, _ in read_in([literal]))
 
 
-def _read(body: Iterable[Literal]) -> Iterator[tuple[str, bool]]:
+def read_in(body: Iterable[Literal]) -> Iterator[tuple[str, bool]]:
     """The relations that a body reads, and whether they are negated or aggregated."""
     for literal in body:
         match literal:
@@ -75,4 +77,4 @@ def _read(body: Iterable[Literal]) -> Iterator[tuple[str, bool]]:
             case Negation(Atom(relation)):
                 yield relation, True
             case Aggregate(body=inner):
-                yield from ((name, True) for name, _ in _read(inner))
+                yield from ((name, True) for name, _ in read_in(inner))

@@ -13,18 +13,19 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from whence.changes import Change
+from whence.changes import Change, edited_program
 from whence.errors import WhenceError
 from whence.explain.explainer import Explainer
 from whence.explain.search import Key
 from whence.explain.state import InMemory
+from whence.lang.program import Program
 from whence.maintain import Controller, Impact
 from whence.repair.change import Part
 from whence.repair.encoding import Task
 from whence.repair.faults import Faults, faults_of
 from whence.repair.finding import Finder, Found
 from whence.repair.proofs import proofs_of
-from whence.repair.setting import epochs_of
+from whence.repair.setting import setting_of
 from whence.repair.trial import Laboratory, Wishes
 
 if TYPE_CHECKING:
@@ -53,13 +54,16 @@ class Answer:
         """The parts as lines of a change: `+ edge(1, 2).`"""
         return [part.signed for part in self.parts]
 
-    @property
-    def undoing(self) -> Change:
-        """The change that takes these parts back."""
+    def undoing(self, program: Program) -> Change:
+        """The change that takes these parts back, in an epoch with this program."""
         sides: tuple[dict[str, list[Any]], dict[str, list[Any]]] = ({}, {})
+        after = program
         for part in self.parts:
-            sides[part.inserted].setdefault(part.key[0], []).append(part.values)
-        return Change(*sides)
+            if part.kind == "rule":
+                after = edited_program(part.text, "-" if part.inserted else "+", after)
+            else:
+                sides[part.inserted].setdefault(part.key[0], []).append(part.values)
+        return Change(*sides, None if after is program else after)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -93,7 +97,8 @@ class Repair:
         self._asked = (tuple(unwanted), tuple(missing), since, tuple(keep), tuple(reject), answers, seconds)
         self._deadline = float("inf") if seconds is None else time.monotonic() + seconds
         with self._undisturbed():
-            self._epochs, self._controller, self.since = epochs_of(session, since)
+            self._setting = setting_of(session, since)
+            self._epochs, self.since = self._setting.epochs, self._setting.since
             self._explainer = Explainer(InMemory(self._epochs.tables))
             self.faults: Faults = faults_of(unwanted, missing, self._explainer, self._epochs)
             if not self.faults.keys:
@@ -102,7 +107,7 @@ class Repair:
             if self._forced & self._fixed:
                 [part, *_] = self._forced & self._fixed
                 raise WhenceError(f"{part.text} cannot be both kept in the answer and rejected")
-            self.laboratory = Laboratory(self._epochs, self._controller, self._deadline)
+            self.laboratory = Laboratory(self._epochs, self._setting.controller, self._deadline)
             self.suggestions = self._suggest(answers)
         self._localisation: Answer | None = None
 
@@ -136,8 +141,7 @@ class Repair:
         self._must_be_current()
         if not 1 <= number <= len(self.suggestions):
             raise WhenceError(f"there are {len(self.suggestions)} suggestions; there is no number {number}")
-        undoing = self.suggestions[number - 1].undoing
-        return self.session.update(insert=undoing.insert, delete=undoing.delete)
+        return self.session.apply(self.suggestions[number - 1].undoing(self.session.program))
 
     @property
     def unwanted(self) -> list[str]:
@@ -155,10 +159,11 @@ class Repair:
         change brought, or took, is marked with (+)."""
         self._must_be_current()
         with self._undisturbed():
-            proofs = proofs_of(self.faults.unwanted, self._explainer, self._epochs.came)
+            hidden = self._setting.guards
+            proofs = proofs_of(self.faults.unwanted, self._explainer, self._epochs.came, hidden)
             if self.faults.missing:
                 with self.laboratory.without(self._epochs.parts):
-                    proofs |= proofs_of(self.faults.missing, self._explainer, self._epochs.went)
+                    proofs |= proofs_of(self.faults.missing, self._explainer, self._epochs.went, hidden)
         return proofs
 
     # How
@@ -201,6 +206,10 @@ class Repair:
         """The parts of the change that texts such as `+ edge(1, 2).` or `edge(1, 2)` name."""
         found: set[Part] = set()
         for text in texts:
+            rules = {part for part in self._epochs.parts if part.kind == "rule" and _same(part.text, text)}
+            if rules:
+                found |= rules
+                continue
             plain = text.strip().removeprefix("+").removeprefix("-").strip().removesuffix(".")
             query = self._explainer.query(plain)
             columns = self._explainer.fixed(query)
@@ -243,3 +252,12 @@ class Repair:
     def __repr__(self) -> str:
         faults = len(self.faults.keys)
         return f"<repair of {faults} faults: {len(self.suggestion)} of {self.suggestion.of} parts of the change>"
+
+
+def _same(rule: str, text: str) -> bool:
+    """Whether a text names a rule; spaces, a sign before it and the full stop do not matter."""
+
+    def bare(text: str) -> str:
+        return "".join(text.split()).lstrip("+-").removesuffix(".")
+
+    return bare(rule) == bare(text)

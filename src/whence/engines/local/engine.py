@@ -103,9 +103,11 @@ class LocalEngine:
         self._differences = differences_of(revision, KEPT)
         return impact
 
-    def changes(self, updates: int) -> tuple[list[dict[str, Input]], Differences | None]:
-        """What the last updates changed in the input, and what came of that where it is one and was kept."""
-        return self._changes[len(self._changes) - updates :], self._differences if updates == 1 else None
+    def changes(self, updates: int) -> tuple[list[dict[str, Input]], Program, Differences | None]:
+        """What the last updates changed in the input, the program before them, and what came of the change where it is
+        one and that was kept."""
+        made = self._changes[len(self._changes) - updates :]
+        return [inputs for inputs, _ in made], made[0][1], self._differences if updates == 1 else None
 
     def drop_derived(self) -> None:
         self.tables.drop_derived()
