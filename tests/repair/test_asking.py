@@ -234,10 +234,10 @@ def test_an_interrupt_leaves_the_session_as_it_was() -> None:
     session.update(insert={"edge": edges[::2]}, delete={"edge": [(-1, nodes[0][0])]})
     before, learned = state(session), session.engine.learned()
     interrupted = 0
-    for moment in range(30):
-        timer = threading.Timer(0.004 * moment, signal.raise_signal, [signal.SIGINT])
-        timer.start()
+    for moment in range(1, 25):
+        timer = threading.Timer(0.005 * moment, signal.raise_signal, [signal.SIGINT])
         try:
+            timer.start()
             str(session.repair(unwanted=["path(-1, -2)", "path(0, X)"], missing=["path(-1, 0)"]))
         except KeyboardInterrupt:
             interrupted += 1

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Event, Thread
+from typing import Any
 
 import numpy as np
 
@@ -57,14 +60,33 @@ class IntegerProgram:
         solver.setOptionValue("output_flag", False)
         solver.setOptionValue("threads", 1)
         solver.setOptionValue("mip_rel_gap", 0.0)
-        if seconds < INFINITY:
-            solver.setOptionValue("time_limit", seconds)
         if solver.passModel(program) == highspy.HighsStatus.kError:
             raise WhenceError("HiGHS refuses the integer program of this repair; this is a mistake in Whence")
-        solver.run()
+        _run(solver, seconds)
         status = solver.getModelStatus()
         if status == highspy.HighsModelStatus.kInfeasible:
             return None
         if status != highspy.HighsModelStatus.kOptimal:
             raise Unsolved
         return [value > 0.5 for value in solver.getSolution().col_value]
+
+
+def _run(solver: Any, seconds: float) -> None:
+    """Solves in a thread of its own, so that an interrupt and the end of the time are heard at once; HiGHS itself looks
+    up now and then only, and ends soon after it was told to."""
+    deadline = time.monotonic() + seconds
+    solver.HandleKeyboardInterrupt = True  # it can be cancelled
+    solved = Event()
+
+    def solve() -> None:
+        solver.run()
+        solved.set()
+
+    Thread(target=solve, daemon=True).start()
+    try:
+        while not solved.wait(0.1):
+            if time.monotonic() > deadline:
+                raise Unsolved
+    except BaseException:
+        solver.cancelSolve()
+        raise
