@@ -223,6 +223,8 @@ def test_when_the_time_is_up() -> None:
     assert answer.verified
     assert len(answer) == 5  # the earlier epoch has no fault
     assert state(session) == before
+    with pytest.raises(whence.WhenceError, match="no answer was found in this time"):
+        session.repair(unwanted=["path(1, 4)"], reject=["edge(7, 8)"], seconds=0)
 
 
 def test_an_interrupt_leaves_the_session_as_it_was() -> None:

@@ -16,16 +16,17 @@ needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from whence.explain.search import Key
 from whence.repair.change import Part
-from whence.repair.grounding import Hypergraph
+from whence.repair.grounding import Body, Hypergraph
 from whence.repair.integer import IntegerProgram
 from whence.repair.witnesses import Witnesses
 
 Choice = frozenset[Part]
+COMPARED = 50  # bodies of a tuple, with which others are compared
 
 
 @dataclass(frozen=True)
@@ -51,16 +52,37 @@ class Encoding:
     """The integer program of a task over a hypergraph, with the choices that were refused."""
 
     def __init__(self, graph: Hypergraph, task: Task, parts: Mapping[Key, Part]) -> None:
-        self.graph = graph
+        self.bodies = {head: minimal(bodies) for head, bodies in graph.bodies.items()}
         self.task = task
         self.parts = parts
         self.refused: list[tuple[Choice, bool]] = []
+        self.implied, self.supported = self._reached()
         self.witnesses: Witnesses | None = None
+        if self.supported:
+            self.witnesses = Witnesses(self.bodies, self.parts.__contains__, self._turns)
+            self.witnesses.reach(self.supported, 0)
         self._program: IntegerProgram | None = None
         self._there: dict[Key, int] = {}  # is the tuple there?
         self._given: dict[Key, int] = {}  # is it in the input?
-        self._supported: list[Key] = []
-        self._used = 0  # how many witnesses there were when the program was built
+
+    def _reached(self) -> tuple[list[Key], list[Key]]:
+        """The tuples whose variables have to follow the rules if they are there, and those that need a support."""
+        waiting = [(key, False) for key in self.task.absent] + [(key, True) for key in self.task.present]
+        done = dict.fromkeys(waiting)
+        while waiting:
+            key, wanted = waiting.pop()
+            for body in self.bodies.get(key, ()):
+                for other, sign in body:
+                    reached = (other, wanted is sign)
+                    if reached not in done:
+                        done[reached] = None
+                        waiting.append(reached)
+        # A tuple below one that needs a support is in the sets of that one, and needs none itself.
+        goals = set(self.task.present)
+        implied = [key for key, wanted in done if not wanted]
+        goals.update(key for head in implied for body in self.bodies.get(head, ()) for key, sign in body if not sign)
+        supported = [key for key, wanted in done if wanted and key in goals]
+        return implied, [key for key in supported if key in self.bodies or key not in self.parts]
 
     def refuse(self, choice: Choice, exactly: bool) -> None:
         """Not this choice: not exactly it, or none that has all of it."""
@@ -70,48 +92,45 @@ class Encoding:
 
     def solve(self, seconds: float) -> Choice | None:
         """The parts to turn, as few as can be, or None if nothing satisfies what is asked for."""
-        if self._program is None:
-            self._build()
         while True:
-            while self.witnesses is not None and self.witnesses.found != self._used:
-                self._build()  # others were found since, of any tuple
-            assert self._program is not None
+            if self._program is None:
+                self._program = IntegerProgram()
+                self._build()
             values = self._program.solve(seconds)
             known = self.witnesses
             if values is None and (known is None or known.exhausted):
                 return None
-            if values is not None:
-                given = self._given
-                turned = [part for key, part in self.parts.items() if values[given[key]] != self.task.starts_with(part)]
-                if known is None or known.exhausted or len(turned) <= known.weight + 1:
-                    return frozenset(turned)
+            turned = frozenset(
+                part
+                for key, part in self.parts.items()
+                if values is not None and values[self._given[key]] != self.task.starts_with(part)
+            )
+            if values is not None and (known is None or known.exhausted or len(turned) <= known.weight + 1):
+                return turned
             assert known is not None
-            weight = len(turned) - 1 if values is not None else 2 * known.weight + 1
-            known.reach(self._supported, weight)
-            if values is not None and known.found == self._used:
-                return frozenset(turned)
+            before = self._sets(known)
+            known.reach(self.supported, len(turned) - 1 if values is not None else 2 * known.weight + 1)
+            if self._sets(known) != before:
+                self._program = None
+            elif values is not None:
+                return turned
+
+    def _sets(self, known: Witnesses) -> int:
+        return sum(len(known.of(head)) for head in self.supported)
 
     def _build(self) -> None:
-        self._program = IntegerProgram()
-        self._used = 0 if self.witnesses is None else self.witnesses.found
+        assert self._program is not None
         self._there.clear()
         self._given.clear()
-        self._supported.clear()
         for part in self.parts.values():
             self._input(part)
-        waiting = [(key, False) for key in self.task.absent] + [(key, True) for key in self.task.present]
-        for key, wanted in waiting:
-            self._program.row({self._variable(key): 1.0}, float(wanted), float(wanted))
-        done: set[tuple[Key, bool]] = set()
-        while waiting:
-            key, wanted = waiting.pop()
-            if (key, wanted) in done:
-                continue
-            done.add((key, wanted))
-            if wanted:
-                waiting += ((other, False) for other in self._support(key))
-            else:
-                waiting += self._imply(key)
+        for wanted, keys in ((False, self.task.absent), (True, self.task.present)):
+            for key in keys:
+                self._program.row({self._variable(key): 1.0}, float(wanted), float(wanted))
+        for head in self.implied:
+            self._imply(head)
+        for head in self.supported:
+            self._support(head)
         for choice, exactly in self.refused:
             self._refuse(choice, exactly)
 
@@ -129,35 +148,29 @@ class Encoding:
         assert self._program is not None
         known = self._there.get(key)
         if known is None:
-            alone = key in self._given and key not in self.graph.bodies
+            alone = key in self._given and key not in self.bodies
             known = self._there[key] = self._given[key] if alone else self._program.variable()
         return known
 
-    def _imply(self, head: Key) -> Iterator[tuple[Key, bool]]:
-        """Whenever a body is there, so is the head; a positive tuple of a body has to follow in the same way."""
+    def _imply(self, head: Key) -> None:
+        """Whenever a body is there, so is the head."""
         assert self._program is not None
         variable = self._variable(head)
         if head in self._given and self._given[head] != variable:
             self._program.row({variable: 1.0, self._given[head]: -1.0}, 0.0)
-        for body in self.graph.bodies.get(head, ()):
+        for body in self.bodies.get(head, ()):
             row = {variable: -1.0}
+            high = -1.0
             for key, sign in body:
                 row[self._variable(key)] = 1.0 if sign else -1.0
-            self._program.row(row, high=sum(sign for _, sign in body) - 1.0)
-            yield from ((key, not sign) for key, sign in body)
+                high += sign
+            self._program.row(row, high=high)
 
-    def _support(self, head: Key) -> Iterator[Key]:
-        """If the head is there, so is something that it can rest on; returns what has to be absent for that."""
+    def _support(self, head: Key) -> None:
+        """If the head is there, so is something that it can rest on."""
         assert self._program is not None
-        variable = self._variable(head)
-        if self._given.get(head) == variable:
-            return
-        self._supported.append(head)
-        if self.witnesses is None:
-            self.witnesses = Witnesses(self.graph, self.parts.__contains__, self._turns)
-        if not self.witnesses.of(head):
-            self.witnesses.reach([head], max(0, self.witnesses.weight))
-        row = {variable: 1.0}
+        assert self.witnesses is not None
+        row = {self._variable(head): 1.0}
         for leaves in self.witnesses.of(head):
             support = self._program.variable()
             row[support] = -1.0
@@ -166,7 +179,6 @@ class Encoding:
                     self._program.row({support: 1.0, self._given[key]: -1.0}, high=0.0)
                 else:
                     self._program.row({support: 1.0, self._variable(key): 1.0}, high=1.0)
-                    yield key
         self._program.row(row, high=0.0)
 
     def _turns(self, key: Key) -> int:
@@ -182,3 +194,16 @@ class Encoding:
                 row[self._given[part.key]] = 1.0 if on else -1.0
                 most += on
         self._program.row(row, high=most)
+
+
+def minimal(bodies: Iterable[Body]) -> list[Body]:
+    """Bodies without those that hold another one: what follows from more follows from less."""
+    kept: list[Body] = []
+    single: set[tuple[Key, bool]] = set()
+    for body in sorted(bodies, key=len):
+        if single.isdisjoint(body) and not any(other <= body for other in kept[:COMPARED]):
+            if len(body) == 1:
+                single |= body
+            else:
+                kept.append(body)
+    return [*(frozenset([one]) for one in single), *kept]

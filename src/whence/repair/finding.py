@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from whence.engines.local.kernel.layout import BEFORE, NOW
+from whence.errors import WhenceError
 from whence.explain.search import Key, Search, as_rows
 from whence.explain.state import InMemory
 from whence.plan import View
@@ -22,6 +23,7 @@ from whence.repair.grounding import Grounding, Hypergraph, Scope, TooMany
 from whence.repair.integer import Unsolved
 from whence.repair.trial import Failure, Laboratory, OutOfTime, Wishes, delta_debugging
 
+TIME = "the time was up"
 ROUNDS = 30  # choices that fail before delta debugging takes over
 
 
@@ -81,14 +83,16 @@ class Finder:
             if smallest:
                 return None if best is None else Found(self._ordered(best), True)
         except (OutOfTime, Unsolved):
-            reason = "the time was up"
+            reason = TIME
             best = best if best is not None else self._tried
         except TooMany:
             reason = "the faults can come about in too many ways"
         if self.laboratory.left > 0:
             best = self._debugged(best)
-        if best is None:
-            best = self._whole()
+        if best is None and not self.task.fixed:
+            best = frozenset(self.epochs.parts)  # the other epoch, which is as it should be without a trial
+        if best is None and reason == TIME:
+            raise WhenceError("no answer was found in this time; give more, or reject less")
         return None if best is None else Found(self._ordered(best), len(best) <= max(1, len(self.task.forced)), reason)
 
     _tried: Choice | None = None  # the smallest that has passed its trial so far
@@ -215,7 +219,8 @@ class Finder:
 
     def _uncertain(self, keys: set[Key], sure: set[Key]) -> set[Key]:
         """Which of these tuples, that both epochs have, may not follow from the input that both have: those whose proof
-        uses what the change brought. The others are added to those that are sure."""
+        uses what the change brought, and what that goes through, which would be asked about next. The others are added
+        to those that are sure."""
         search = Search(InMemory(self.epochs.tables))
         below: dict[Key, tuple[Key, ...]] = {}
         above: dict[Key, list[Key]] = defaultdict(list)
@@ -241,7 +246,7 @@ class Finder:
                     tainted.add(key)
                     spreading.append(key)
         sure |= below.keys() - tainted
-        return tainted & keys
+        return tainted if tainted & keys else set()
 
     def _came(self, keys: set[Key]) -> set[Key]:
         by_relation: dict[str, list[Key]] = defaultdict(list)
@@ -289,9 +294,3 @@ class Finder:
         except OutOfTime:
             pass
         return self._tried if best is None or (self._tried is not None and len(self._tried) < len(best)) else best
-
-    def _whole(self) -> Choice | None:
-        """All that may be turned, which is the other epoch; it needs no trial where nothing was refused."""
-        if self.task.fixed:
-            return None
-        return frozenset(self.epochs.parts)

@@ -53,9 +53,6 @@ class Hypergraph:
         self.kept.clear()
         self.size = 0
 
-    def nodes(self) -> set[Key]:
-        return {*self.bodies, *(key for bodies in self.bodies.values() for body in bodies for key, _ in body)}
-
 
 @dataclass(frozen=True)
 class Scope:

@@ -8,12 +8,12 @@ a choice of fewer than k parts needs those of a weight below k only.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
 
 from whence.explain.search import Key
-from whence.repair.grounding import Hypergraph, TooMany
+from whence.repair.grounding import Body, TooMany
 
 MOST = 200_000  # sets
 
@@ -24,9 +24,10 @@ Mask = int  # a set of leaves, a bit for each
 class Witnesses:
     """`weigh` says what a leaf costs: 1 if a part is turned for it, else 0."""
 
-    def __init__(self, graph: Hypergraph, inputs: Callable[[Key], bool], weigh: Callable[[Key], int]) -> None:
+    def __init__(
+        self, bodies: Mapping[Key, Sequence[Body]], inputs: Callable[[Key], bool], weigh: Callable[[Key], int]
+    ) -> None:
         self.weight = -1  # up to which all sets are known
-        self.found = 0
         self.leaves: list[Leaf] = []
         self._bits: dict[Leaf, int] = {}
         self._costly: Mask = 0
@@ -35,11 +36,12 @@ class Witnesses:
         self._uses: dict[Key, list[tuple[Key, tuple[Key, ...], Mask]]] = defaultdict(list)
         self._queue: list[tuple[int, int, int, Key, Mask]] = []
         self._number = count()
-        for key in graph.nodes():
+        named = {*bodies, *(key for found in bodies.values() for body in found for key, _ in body)}
+        for key in named:
             if inputs(key):
                 self._push(key, self._bit((key, True)))
-        for head, bodies in graph.bodies.items():
-            for body in bodies:
+        for head, found in bodies.items():
+            for body in found:
                 positive = tuple(key for key, sign in body if sign)
                 absent = 0
                 for key, sign in body:
@@ -72,7 +74,6 @@ class Witnesses:
         if any(mask & other == other for other in known):
             return
         known.append(mask)
-        self.found += 1
         for head, others, absent in self._uses[key]:
             for made in self._products(mask | absent, others):
                 if not any(made & other == other for other in self._sets[head]):
