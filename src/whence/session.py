@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from whence.engines.spark.options import Options
     from whence.explain import Absence, Explainer, Explanation, Metric
     from whence.queries import Answer
+    from whence.repair import Repair
     from whence.saving import Saved
     from whence.store import Epoch, Store, Writer
 
@@ -420,6 +421,30 @@ class Session:
         from whence.explain import why_not
 
         return why_not(self._explainer(None), query, rule, values)
+
+    @listening()
+    def repair(
+        self,
+        unwanted: Sequence[str] = (),
+        missing: Sequence[str] = (),
+        *,
+        since: int | None = None,
+        keep: Sequence[str] = (),
+        reject: Sequence[str] = (),
+        answers: int = 1,
+        seconds: float | None = None,
+    ) -> Repair:
+        """Which part of the last update caused faults, and what to leave out of it so that they go.
+
+        `unwanted` and `missing` name tuples that came and that went with the change, or patterns such as
+        `alias(X, "sec")`. The change is that since an earlier epoch, by default the one before. `keep` and `reject` are
+        parts of the change that an answer has to have, and must not have. So many `answers` of one size are looked for,
+        for at most so many `seconds`. The session stays as it is.
+        """
+        from whence.repair import Repair
+
+        self._must_be_evaluated("repaired")
+        return Repair(self, unwanted, missing, since, keep, reject, answers, seconds)
 
     def _explainer(self, metric: str | Metric | None) -> Explainer:
         from whence.explain import Explainer, state_of

@@ -29,16 +29,19 @@ class OutOfTime(Exception):
 class Conjunction:
     """`run` gives every instantiation: the number of the row it extends, then the values of `variables`.
 
-    `open` are the literals that cannot be settled, because nothing binds some variable of theirs.
+    Every atom reads `view`. `open` are the literals that cannot be settled, because nothing binds some variable of
+    theirs.
     """
 
-    def __init__(self, state: State, literals: Sequence[Literal], given: Sequence[Var]) -> None:
+    def __init__(self, state: State, literals: Sequence[Literal], given: Sequence[Var], view: View = View.ALL) -> None:
         self.state = state
+        self.view = view
         self.given = tuple(given)
         self.literals = tuple(literals)
         atoms = [literal for literal in self.literals if isinstance(literal, Atom)]
         names = frozenset(variable.name for variable in (NUMBER, *self.given))
-        body = Body(self.literals, [View.ALL] * len(atoms), names, (), state.tables)
+        views = [view] * len(atoms)
+        body = Body(self.literals, views, names, (), state.tables, inside=view)
         order = body.best_order()
         course = body.course(order, greedy=False)
         self.order = order_of(course)
@@ -47,7 +50,7 @@ class Conjunction:
             found |= dict.fromkeys(variable for variable in outside(literal) if variable.name in course.bound)
         self.variables = tuple(found)
         self.open = tuple(literal for literal in self.literals if not _settled(literal, course.bound))
-        wanted = Body(self.literals, [View.ALL] * len(atoms), names, (NUMBER, *self.variables), state.tables)
+        wanted = Body(self.literals, views, names, (NUMBER, *self.variables), state.tables, inside=view)
         self._steps = wanted.steps(order)
         self._execution: Execution | None = None
         self._read: dict[str, Table] = {}
@@ -87,10 +90,10 @@ class Conjunction:
         """All instantiations where evaluating in the planned order divides by zero or the like: a functor that not
         every value has is applied only once everything else holds, as it then did when the rule was evaluated too."""
         safe = [literal for literal in self.literals if not may_fail(literal)]
-        first = Conjunction(self.state, safe, self.given)
+        first = Conjunction(self.state, safe, self.given, self.view)
         found = first.all(source)
         rest = [literal for literal in self.literals if may_fail(literal) or literal in first.open]
-        second = Conjunction(self.state, rest, first.variables)
+        second = Conjunction(self.state, rest, first.variables, self.view)
         kept = second.all(found[:, 1:])
         numbers = found[kept[:, 0], 0]
         return np.column_stack([numbers, *(second.column(variable, kept) for variable in self.variables)])

@@ -123,7 +123,7 @@ class Explainer:
     def why_not(self, query: Query, rule: int | None = None, values: Mapping[str, object] | None = None) -> WhyNot:
         """Why nothing matches: what every rule of the relation, or one of them, lacks."""
         relation = self.state.program.relations[query.atom.relation]
-        columns = self._columns(query)
+        columns = self.fixed(query)
         args = query.atom.args
         same = [(args.index(term), i) for i, term in enumerate(args) if isinstance(term, Var) and args.index(term) < i]
         rules = self.search.rules[relation.name]
@@ -163,7 +163,7 @@ class Explainer:
         found, _ = self.matches(query, 1)
         return replace(part, proof=self.proof(found[0], nodes=BELOW)) if found else part
 
-    def _columns(self, query: Query) -> list[int | None]:
+    def fixed(self, query: Query) -> list[int | None]:
         """The value of each column that the query fixes."""
         conjunction = Conjunction(self.state, query.equations, ())
         found = conjunction.all(np.empty((1, 0), np.int64), 1)

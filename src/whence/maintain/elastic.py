@@ -9,7 +9,7 @@ learned is in units of Bootstrap's time, so that it holds when the state grows o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from time import perf_counter
 from typing import Any
@@ -111,12 +111,23 @@ class Controller:
             known = self._of(relations)
             known.bootstrap, known.pace = pace.seconds, pace
 
-    def revise(self, revision: Revision, policy: Policy, progress: Progress | None = None) -> tuple[StratumReport, ...]:
-        """Brings every stratum that the change reaches up to date; the revision is not committed yet."""
+    def revise(
+        self,
+        revision: Revision,
+        policy: Policy,
+        progress: Progress | None = None,
+        only: Collection[str] | None = None,
+    ) -> tuple[StratumReport, ...]:
+        """Brings every stratum that the change reaches up to date; the revision is not committed yet.
+
+        A revision that is only looked at may leave out strata that have none of the relations in `only`.
+        """
         progress = progress or Silent()
         reached = [s for s in self.program.strata if s.rules or s.relations in self.rules]
         reports = []
         for stratum in self.program.strata:
+            if only is not None and not any(name in only for name in stratum.relations):
+                continue
             changed = sum(map(revision.changed, self._reads[stratum.relations]))
             if not changed and stratum.relations not in self.rules:
                 continue

@@ -22,10 +22,14 @@ from .changing import LocalState, Sources, inputs_of, with_program
 from .directives import read_input, write_outputs
 from .revision import Input, LocalRevision
 from .tables import LocalTables
+from .trying import Differences, differences_of
 from .values import EncodedTuples
 
 if TYPE_CHECKING:
     from whence.store import Store, Writer
+
+
+KEPT = 1 << 20  # tuples of an impact that are kept for questions about it
 
 
 class LocalEngine:
@@ -45,6 +49,7 @@ class LocalEngine:
         self._changes: list[tuple[dict[str, Input], Program]] = []  # and the program before, to be taken back
         self._keeps_changes = False
         self._changed: dict[str, Changed] = {}  # by the last update
+        self._differences: Differences | None = None  # what the last update brought, if that is not too much to keep
         self.bad_rows: dict[str, int] = {}  # none: a row that does not fit is an error
 
     def load(self, relation: str, source: Any) -> None:
@@ -57,6 +62,7 @@ class LocalEngine:
     def run(self, progress: Progress | None) -> None:
         self.controller.bootstrapped(bootstrap(self.program, self.tables, progress))
         self._changes.clear()
+        self._differences = None
 
     def update(
         self,
@@ -82,6 +88,7 @@ class LocalEngine:
             inputs = {name: Input(given.deleted, given.inserted) for name, given in changes.items()}
             impact = self._revise(inputs, change, policy, progress)
         self._changes.pop()
+        self._differences = None  # of an update before, nothing is known
         return impact
 
     def _revise(
@@ -92,7 +99,15 @@ class LocalEngine:
         def note_changes() -> None:
             self._changed = changed(revision) if self._keeps_changes else {}
 
-        return revised(revision, self.controller, policy, progress, note_changes)
+        impact = revised(revision, self.controller, policy, progress, note_changes)
+        self._differences = differences_of(revision, KEPT)
+        return impact
+
+    def changes(self, updates: int) -> tuple[list[dict[str, Input]], Program, Differences | None]:
+        """What the last updates changed in the input, the program before them, and what came of the change where it is
+        one and that was kept."""
+        made = self._changes[len(self._changes) - updates :]
+        return [inputs for inputs, _ in made], made[0][1], self._differences if updates == 1 else None
 
     def drop_derived(self) -> None:
         self.tables.drop_derived()

@@ -106,7 +106,7 @@ class LocalRevision:
         self.tables.own = frozenset(stratum.relations)
         self.iteration = 0
         for name in stratum.relations:
-            stored = self._stamped(name)
+            stored = stamped(self.tables, name)
             vectors = self.tables.vectors.get(name)
             revised = Revised(self.tables.kernel, stored, self.logs.setdefault(name, Log()), vectors)
             self.own[name] = revised
@@ -123,17 +123,6 @@ class LocalRevision:
         deltas = self.tables.deltas
         for name, revised in self.own.items():
             revised.show(deltas[name, View.LOST], deltas[name, View.GAINED], self.iteration)
-
-    def _stamped(self, name: str) -> Stored:
-        """A relation with a stamp for each row."""
-        stored = self.stored(name)
-        if not stored.table.stamped:
-            started = perf_counter()
-            stored.live = stored.stop = len(stored.table)
-            stored.table.stamp(stored.stamps)
-            stored.marks.clear()
-            self.tables.arranging += perf_counter() - started
-        return stored
 
     def collect(self, name: str, arity: int, versions: Iterable[RuleVersion]) -> None:
         held = self._keys(name, View.CAUSE, arity)
@@ -335,6 +324,18 @@ class LocalRevision:
         self.replaced.clear()
         for vectors in self.tables.vectors.values():
             vectors.commit()
+
+
+def stamped(tables: LocalTables, name: str) -> Stored:
+    """A relation with a stamp for each row."""
+    stored = tables.stored[name]
+    if not stored.table.stamped:
+        started = perf_counter()
+        stored.live = stored.stop = len(stored.table)
+        stored.table.stamp(stored.stamps)
+        stored.marks.clear()
+        tables.arranging += perf_counter() - started
+    return stored
 
 
 def compare(old: Stored, new: Stored, is_read: bool) -> tuple[Rows, Rows]:
