@@ -1,0 +1,176 @@
+"""BU(p, Γ): the bottom-up database without what is ahead of its time (001, section 5).
+
+Of the relations that are defined by each other a copy is kept, in which every rule has a guard for each adornment in
+which its relation is called: `!bl_p_α(x̄)`. What active queries ask for is blacklisted, and so their tuples, and all
+that depends on them, are not there. When a call is stepped over, the copy is brought up to date with the queries that
+are active by then, by the same Update as any other change.
+
+Two things are not as in the text. The copy has only one stratum, since nothing above it can be called while one of its
+queries is active. And what IDB has of the active queries is put into the copy as input: as the text has it, the tuples
+of IDB are only added to the answer of a call, and what follows from them is lost (`tests/step/test_blacklist.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
+
+import numpy as np
+
+from whence.engines.local.engine import revised
+from whence.engines.local.kernel.layout import ITERATION
+from whence.engines.local.revision import Input, LocalRevision
+from whence.engines.local.table import Rows, Table
+from whence.engines.local.tables import LocalTables
+from whence.lang.program import (
+    Atom,
+    Column,
+    Comparison,
+    Const,
+    Literal,
+    Negation,
+    Program,
+    Relation,
+    Rule,
+    Stratum,
+    Term,
+    Var,
+    read_by,
+)
+from whence.maintain import Controller, Policy
+from whence.step.database import Reader
+from whence.step.rules import Columns
+from whence.step.state import Adorned, State
+from whence.step.value_table import among, distinct
+
+
+class Blacklisted:
+    """One stratum's copy. `reader` reads it as of the last `synchronise`."""
+
+    def __init__(self, tables: LocalTables, stratum: Stratum, adorned: Sequence[Adorned]) -> None:
+        self.stratum = stratum
+        self.adorned = tuple(adorned)
+        program = blacklisted(tables.program, stratum, adorned)
+        self.tables = LocalTables(program, counts=True)
+        self.tables.symbols, self.tables.records, self.tables.values = tables.symbols, tables.records, tables.values
+        for name in program.relations:
+            if name in tables.stored and name not in stratum.relations:
+                self.tables.stored[name] = tables.stored[name]
+        self.given: dict[str, Rows] = {}
+        for name in stratum.relations:  # with empty blacklists the copy is what the session has
+            stored = tables.stored[name]
+            self.given[name] = stored.given.copy()
+            rows = stored.rows
+            iterations, counts = stored.annotations
+            self.tables.restore(name, np.ascontiguousarray(rows).reshape(-1), len(rows), iterations, counts)
+        self.controller = Controller(program)
+        self.reader = Reader(self.tables)
+        self._listed: dict[str, Rows] = {_name(one): np.empty((0, len(one[1])), np.int64) for one in adorned}
+        self._put_in: dict[str, Rows] = {
+            name: np.empty((0, program.relations[name].arity), np.int64) for name in stratum.relations
+        }
+
+    def synchronise(self, state: State) -> int:
+        """Blacklists what is active in a state, and puts in what IDB has of it; how many rows came or went."""
+        inputs: dict[str, Input] = {}
+        wanted: dict[str, list[Rows]] = {name: [] for name in self.stratum.relations}
+        for one in self.adorned:
+            active = state.active.get(one)
+            keys = np.empty((0, len(one[1])), np.int64) if active is None else distinct(active.together)
+            _change(inputs, self._listed, _name(one), keys)
+            if len(keys):
+                known = state.known[one[0]].rows
+                wanted[one[0]].append(known[among(known[:, list(one[1])], keys)])
+        for name, parts in wanted.items():
+            rows = distinct(np.concatenate(parts)) if parts else self._put_in[name][:0]
+            if len(rows) and len(self.given[name]):
+                rows = rows[~among(rows, self.given[name])]
+            _change(inputs, self._put_in, name, rows)
+        if inputs:
+            revision = LocalRevision(self.tables, inputs)
+            revised(revision, self.controller, Policy("elastic", SHARE), None, lambda: None)
+        return sum(len(one.inserted) + len(one.deleted) for one in inputs.values())
+
+
+SHARE = 0.2  # of what evaluating the stratum takes, after which an Update is given up for that
+
+
+def _change(inputs: dict[str, Input], held: dict[str, Rows], name: str, wanted: Rows) -> None:
+    before = held[name]
+    gone, new = before[~among(before, wanted)], wanted[~among(wanted, before)]
+    if len(gone) or len(new):
+        inputs[name] = Input(np.ascontiguousarray(new), np.ascontiguousarray(gone))
+        held[name] = wanted
+
+
+# The transformation
+
+
+def blacklisted(program: Program, stratum: Stratum, adorned: Iterable[Adorned]) -> Program:
+    """A stratum as a program of its own, with its guards; what it reads of lower strata is input."""
+    adorned = tuple(adorned)
+    below = [name for name in dict.fromkeys(read_by(stratum)) if name not in stratum.relations]
+    relations = {name: program.relations[name] for name in (*below, *stratum.relations)}
+    for one in adorned:
+        columns = [program.relations[one[0]].columns[column] for column in one[1]]
+        named = tuple(Column(f"c{i}", column.type, column.kind) for i, column in enumerate(columns))
+        relations[_name(one)] = Relation(_name(one), named, program.relations[one[0]].origin)
+    rules = tuple(_guarded(rule, [one[1] for one in adorned if one[0] == rule.head.relation]) for rule in stratum.rules)
+    inputs = [Stratum((name,), (), False) for name in relations if name not in stratum.relations]
+    strata = (*inputs, Stratum(stratum.relations, rules, stratum.recursive))
+    return Program(program.types, relations, rules, (), strata, ())
+
+
+def _guarded(rule: Rule, adornments: Sequence[Columns]) -> Rule:
+    """Blacklisted(r): a negated blacklist for each adornment, of the head's terms that are bound in it."""
+    if not adornments:
+        return rule
+    fresh = count(1)
+    added: list[Literal] = []
+    args: list[Term] = []
+    for term in rule.head.args:
+        if not isinstance(term, Var | Const):
+            args.append(Var(f"g {next(fresh)}", term.kind))
+            added.append(Comparison("=", args[-1], term))
+        else:
+            args.append(term)
+    guards = [
+        Negation(Atom(_name((rule.head.relation, columns)), tuple(args[column] for column in columns)))
+        for columns in adornments
+    ]
+    head = Atom(rule.head.relation, tuple(args))
+    return Rule(head, (*rule.body, *added, *guards), rule.origin, rule.text)
+
+
+def _name(adorned: Adorned) -> str:
+    """Of a blacklist; no user can write it."""
+    relation, columns = adorned
+    return f"bl {relation} {' '.join(map(str, columns))}"
+
+
+class Blacklists:
+    """The copies of all strata whose recursive calls have been stepped over, and the adornments that they guard."""
+
+    def __init__(self, tables: LocalTables) -> None:
+        self.tables = tables
+        self.stratum = {name: one for one in tables.program.strata for name in one.relations}
+        self._copies: dict[tuple[str, ...], Blacklisted] = {}
+        self._adorned: dict[tuple[str, ...], dict[Adorned, None]] = {}
+
+    def reader(self, relation: str, state: State) -> Reader:
+        """Reads BU(p, Γ) of a state."""
+        stratum = self.stratum[relation]
+        adorned = self._adorned.setdefault(stratum.relations, {})
+        active = [one for one in state.active if one[0] in stratum.relations]
+        copy = self._copies.get(stratum.relations)
+        if copy is None or not adorned.keys() >= set(active):
+            adorned |= dict.fromkeys(active)
+            copy = self._copies[stratum.relations] = Blacklisted(self.tables, stratum, tuple(adorned))
+        copy.synchronise(state)
+        return copy.reader
+
+    def prepare(self, adorned: Iterable[Adorned]) -> None:
+        """Says which adornments may occur, so that copies need not be made anew as they do."""
+        for one in adorned:
+            relations = self.stratum[one[0]].relations
+            self._adorned.setdefault(relations, {}).setdefault(one)
