@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from whence.engines.spark.options import Options
     from whence.explain import Absence, Explainer, Explanation, Metric
     from whence.saving import Saved
+    from whence.step import Debugger
     from whence.store import Epoch, Store, Writer
 
 Warn = Callable[[Diagnostic | str], None]
@@ -353,6 +354,13 @@ class Session:
         from whence.explain import why_not
 
         return why_not(self._explainer(None), query, rule, values)
+
+    def debug(self, query: str) -> Debugger:
+        """Steps through the evaluation of a query such as `path(1, Y)`, top down, with breakpoints."""
+        from whence.step import Debugger
+
+        self._must_be_evaluated("stepped through")
+        return Debugger(self, query)
 
     def _explainer(self, metric: str | Metric | None) -> Explainer:
         from whence.explain import Explainer, state_of
