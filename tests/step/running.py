@@ -61,11 +61,7 @@ def some_query(program: Program, model: Model, random: Random) -> tuple[str, set
     like = random.choice(sorted(rows, key=repr)) if model[name] else None
     given = [like is not None and random.random() < 0.4 for _ in kinds]
     args = [constant(like[i], k, program.records) if given[i] else f"V{i}" for i, k in enumerate(kinds)]  # type: ignore[index]
-    found = {
-        row
-        for row in rows
-        if like is None or all(same(row[i], like[i]) for i in range(len(kinds)) if given[i])
-    }
+    found = {row for row in rows if like is None or all(same(row[i], like[i]) for i in range(len(kinds)) if given[i])}
     return f"{name}({', '.join(args)})", found
 
 

@@ -102,9 +102,7 @@ def _of_one_atom(rule: core.Rule, relation: core.Relation) -> Query:
     named = core.Atom(atom.relation, args)
     answer = core.Relation(ANSWER, relation.columns, relation.origin)
     body = (named, *others)
-    return Query(
-        answer, (replace(rule, head=core.Atom(ANSWER, args), body=body),), named if not others else None
-    )
+    return Query(answer, (replace(rule, head=core.Atom(ANSWER, args), body=body),), named if not others else None)
 
 
 def _variables(nodes: Iterable[syntax.Node]) -> Iterator[syntax.Variable]:

@@ -12,15 +12,15 @@ of IDB are only added to the answer of a call, and what follows from them is los
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
 
 from whence.engines.local.engine import revised
-from whence.engines.local.kernel.layout import ITERATION
 from whence.engines.local.revision import Input, LocalRevision
-from whence.engines.local.table import Rows, Table
+from whence.engines.local.table import Rows
 from whence.engines.local.tables import LocalTables
 from whence.lang.program import (
     Atom,
@@ -38,10 +38,11 @@ from whence.lang.program import (
     read_by,
 )
 from whence.maintain import Controller, Policy
+from whence.maintain.elastic import Learned
 from whence.step.database import Reader
-from whence.step.rules import Columns
+from whence.step.rules import Columns, Part
 from whence.step.state import Adorned, State
-from whence.step.value_table import among, distinct
+from whence.step.value_table import ValueTable, among, distinct
 
 
 class Blacklisted:
@@ -65,6 +66,8 @@ class Blacklisted:
             self.tables.restore(name, np.ascontiguousarray(rows).reshape(-1), len(rows), iterations, counts)
         self.controller = Controller(program)
         self.reader = Reader(self.tables)
+        self._final = Reader(tables)
+        self._probes = {one: _probe(program.relations[one[0]], one[1]) for one in adorned}
         self._listed: dict[str, Rows] = {_name(one): np.empty((0, len(one[1])), np.int64) for one in adorned}
         self._put_in: dict[str, Rows] = {
             name: np.empty((0, program.relations[name].arity), np.int64) for name in stratum.relations
@@ -76,7 +79,7 @@ class Blacklisted:
         wanted: dict[str, list[Rows]] = {name: [] for name in self.stratum.relations}
         for one in self.adorned:
             active = state.active.get(one)
-            keys = np.empty((0, len(one[1])), np.int64) if active is None else distinct(active.together)
+            keys = np.empty((0, len(one[1])), np.int64) if active is None else self._there(one, active.together)
             _change(inputs, self._listed, _name(one), keys)
             if len(keys):
                 known = state.known[one[0]].rows
@@ -87,12 +90,32 @@ class Blacklisted:
                 rows = rows[~among(rows, self.given[name])]
             _change(inputs, self._put_in, name, rows)
         if inputs:
-            revision = LocalRevision(self.tables, inputs)
-            revised(revision, self.controller, Policy("elastic", SHARE), None, lambda: None)
+            self._apply(inputs)
         return sum(len(one.inserted) + len(one.deleted) for one in inputs.values())
 
+    def _there(self, one: Adorned, keys: Rows) -> Rows:
+        """The keys that some tuple of the final relation has: to blacklist others changes nothing."""
+        probe, variables = self._probes[one]
+        return self._final.matches(probe, ValueTable(variables, keys)).rows
 
-SHARE = 0.2  # of what evaluating the stratum takes, after which an Update is given up for that
+    def warm(self) -> None:
+        """Makes the indexes that an Update needs, by blacklisting one tuple for a moment."""
+        for one in self.adorned:
+            rows = self.tables.stored[one[0]].rows[:1]
+            if len(rows):
+                listed = rows[:, list(one[1])].copy()
+                self._apply({_name(one): Input(listed, listed[:0])})
+                self._apply({_name(one): Input(listed[:0], listed)})
+
+    def _apply(self, inputs: dict[str, Input]) -> None:
+        """Updates the copy. Which queries are active says little about what the last ones cost, so Update is always
+        tried; a high one is given up, and the stratum evaluated, so that the worst case is 1 + SHARE evaluations."""
+        known = self.controller.learned.get(self.stratum.relations, Learned())
+        self.controller.learned[self.stratum.relations] = replace(known, changed=0.0, sure=True, worked=0)
+        revised(LocalRevision(self.tables, inputs), self.controller, Policy("elastic", SHARE), None, lambda: None)
+
+
+SHARE = 0.4  # of what evaluating the stratum takes, after which an Update is given up for that
 
 
 def _change(inputs: dict[str, Input], held: dict[str, Rows], name: str, wanted: Rows) -> None:
@@ -101,6 +124,13 @@ def _change(inputs: dict[str, Input], held: dict[str, Rows], name: str, wanted: 
     if len(gone) or len(new):
         inputs[name] = Input(np.ascontiguousarray(new), np.ascontiguousarray(gone))
         held[name] = wanted
+
+
+def _probe(relation: Relation, columns: Columns) -> tuple[Part, tuple[Var, ...]]:
+    """An atom that has the keys of an adornment as its variables."""
+    args = tuple(Var(f"c {i}" if i in columns else f"_ {i}", c.kind) for i, c in enumerate(relation.columns))
+    variables = tuple(args[column] for column in columns)
+    return Part(Atom(relation.name, args), variables, (), columns=columns), variables
 
 
 # The transformation
@@ -170,7 +200,11 @@ class Blacklists:
         return copy.reader
 
     def prepare(self, adorned: Iterable[Adorned]) -> None:
-        """Says which adornments may occur, so that copies need not be made anew as they do."""
+        """Makes copies for all adornments that may occur."""
         for one in adorned:
-            relations = self.stratum[one[0]].relations
-            self._adorned.setdefault(relations, {}).setdefault(one)
+            self._adorned.setdefault(self.stratum[one[0]].relations, {}).setdefault(one)
+        for relations, guarded in self._adorned.items():
+            if relations not in self._copies:
+                copy = Blacklisted(self.tables, self.stratum[relations[0]], tuple(guarded))
+                self._copies[relations] = copy
+                copy.warm()

@@ -264,9 +264,7 @@ class Debugger:
             shown = self.source._of_variables(ordered, bindings) if ordered is not None else None
             assert shown is not None
             text = f"{text} = {text}"
-        return compiled(text, self.program, scope).value(
-            self.machine.database, bindings, self.state.known, final
-        )
+        return compiled(text, self.program, scope).value(self.machine.database, bindings, self.state.known, final)
 
     def watch(self, text: str) -> Shown:
         """Evaluates an expression at every stop from now on, and once now."""
@@ -416,7 +414,9 @@ class Debugger:
         return (reach or self._reach()).call(part.atom.relation)
 
     def _arrived(self) -> bool:
-        return any(meets(target, self.state, self.machine.rulebook) for target in self._once) and not self._vain(self.state)
+        return any(meets(target, self.state, self.machine.rulebook) for target in self._once) and not self._vain(
+            self.state
+        )
 
     def _met(self) -> tuple[Breakpoint, ...]:
         """The breakpoints that are met here, each counted."""
@@ -435,7 +435,9 @@ class Debugger:
         if target.rule is None:
             declared = self.program.relations[frame.relation].columns
             names = {i: Var(column.name, column.kind) for i, column in enumerate(declared)}
-            bindings = ValueTable(tuple(names[i] for i in frame.arguments.columns if isinstance(i, int)), frame.arguments.rows)
+            bindings = ValueTable(
+                tuple(names[i] for i in frame.arguments.columns if isinstance(i, int)), frame.arguments.rows
+            )
         if not set(condition.given) <= set(bindings.columns):
             return False  # a variable that has no value yet
         return condition.holds(self.machine.database, bindings, state.known)

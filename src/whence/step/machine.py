@@ -3,13 +3,13 @@
 The stack of frames takes the place of nested subqueries, so the congruence rules (R-Step, A-Step, Q-Step) are the way
 from a frame to its current atom, and Q-Result hands a stable subquery's table to its caller. Four things are added:
 
-- Literals that the paper does not have reduce like A-Eq: A-Prim for other comparisons and functors, A-Agg for aggregates,
-  which read relations of lower strata and so their final tables.
+- Literals that the paper does not have reduce like A-Eq: A-Prim for other comparisons and functors, A-Agg for
+  aggregates, which read relations of lower strata and so their final tables.
 - A relation with input of its own begins with a rule that reads it.
 - A relation that is not recursive is stable after one iteration (6.1).
 - Q-Stable also asks that IDB has gained nothing for the subquery's arguments since the iteration began. In one
-  adornment no other subquery can add such tuples; but `p(X, Y)`, called while `p(1, Y)` is active, does, and what was read
-  of `p(1, Y)` before is then out of date.
+  adornment no other subquery can add such tuples; but `p(X, Y)`, called while `p(1, Y)` is active, does, and what was
+  read of `p(1, Y)` before is then out of date.
 """
 
 from __future__ import annotations
@@ -42,6 +42,22 @@ class Machine:
         part = Part(query, (), new, columns=columns)
         state = State(None, self.database.nothing)
         return self._pushed(state, part, self.database.constants(part, UNIT))
+
+    def prepare(self, state: State) -> None:
+        """Makes ready what stepping over recursive calls needs, which takes a while where relations are large."""
+        frame = state.frame
+        found: dict[Adorned, None] = {frame.adorned: None}
+        waiting = [frame.adorned]
+        while waiting:
+            relation, columns = waiting.pop()
+            for ordered in self.rulebook.rules(self.program.relations[relation], columns):
+                for part in ordered.parts:
+                    if part.atom is not None and self.rulebook.derived(part.atom.relation):
+                        called = (part.atom.relation, part.columns)
+                        if called not in found:
+                            found[called] = None
+                            waiting.append(called)
+        self.blacklists.prepare([one for one in found if one[0] in self.rulebook.recursive])
 
     def step(self, state: State, over: bool = False) -> State:
         """One reduction. Calls are stepped into, or over."""
@@ -122,16 +138,15 @@ class Machine:
             known=state.known[relation].size,
         )
         active = {**state.active, frame.adorned: _push(state.active.get(frame.adorned), arguments)}
-        return replace(
-            state, stack=Stack(frame, state.stack), active=active, applied="A-Into", steps=state.steps + 1
-        )
+        return replace(state, stack=Stack(frame, state.stack), active=active, applied="A-Into", steps=state.steps + 1)
 
     # Rules
 
     def _r_merge(self, state: State) -> State:
         """The table that the first atom was reduced to is joined with the supplementary table."""
         frame = state.frame
-        assert frame.atom is not None and frame.current is not None
+        assert frame.atom is not None
+        assert frame.current is not None
         part = frame.current
         if part.atom is None:
             merged = frame.atom  # it has the rows of the supplementary table already
@@ -151,9 +166,7 @@ class Machine:
         if number < len(frame.rules):
             supplementary = _for_rule(frame.arguments, frame.rules[number].head)
         result = union(frame.result, frame.value)
-        return _with(
-            state, "Q-Union", value=None, result=result, rule=number, position=0, supplementary=supplementary
-        )
+        return _with(state, "Q-Union", value=None, result=result, rule=number, position=0, supplementary=supplementary)
 
     def _q_end(self, state: State) -> State:
         """Q-Stable or Q-Iterate."""
@@ -188,19 +201,16 @@ class Machine:
         table = self.database.look_up(frame.part, supplementary, state.known)
         active = _popped(state.active, frame.adorned)
         if stack.below is None:
-            return replace(
-                state, stack=None, active=active, answer=table, applied="Q-Stable", steps=state.steps + 1
-            )
+            return replace(state, stack=None, active=active, answer=table, applied="Q-Stable", steps=state.steps + 1)
         return replace(_with(state, "Q-Stable", returned=table), active=active)
 
     def _q_result(self, state: State) -> State:
         """The table of a subquery takes the place of the call (6.1)."""
         stack = state.stack
-        assert stack is not None and stack.below is not None
+        assert stack is not None
+        assert stack.below is not None
         caller = replace(stack.below.top, atom=stack.top.returned)
-        return replace(
-            state, stack=Stack(caller, stack.below.below), applied="Q-Result", steps=state.steps + 1
-        )
+        return replace(state, stack=Stack(caller, stack.below.below), applied="Q-Result", steps=state.steps + 1)
 
     def abandoned(self, state: State) -> State:
         """Step out: the current subquery is discarded, and its call is stepped over (6.1)."""

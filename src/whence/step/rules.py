@@ -1,4 +1,4 @@
-"""Rules as the machine reduces them: the head's columns as variables, the literals in the order in which they are taken.
+"""Rules as the machine reduces them: a variable for each column of the head, the literals in the order they are taken.
 
 A head is normalised as in 001, 3.1: a column that is not a variable of its own becomes an equation. Literals are taken
 as they are written. One whose variables have no values yet waits until they have; an equation that only moves a term
@@ -136,7 +136,7 @@ class Rulebook:
         if part.atom is None:
             return part
         columns = tuple(i for i, t in enumerate(part.atom.args) if isinstance(t, Const) or t in known)
-        unmet = ()
+        unmet: Columns = ()
         if self.together(relation, part.atom.relation):
             unmet = tuple(i for i in columns if isinstance(t := part.atom.args[i], Var) and t.name in computed)
         return replace(part, columns=columns, computed=unmet)

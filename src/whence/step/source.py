@@ -163,7 +163,7 @@ class Source:
         declared = self.program.relations[atom.relation].columns
         columns = []
         for name in state.answer.columns:
-            column = declared[atom.args.index(name)]  # type: ignore[arg-type]
+            column = declared[atom.args.index(name)]
             columns.append(column)
         return Shown(tuple(names), state.answer, tuple(range(len(columns))), tuple(columns), self.tables)
 

@@ -1,0 +1,225 @@
+"""The screen of the terminal debugger: source, calls and bindings in view, a line for commands below.
+
+It is drawn with characters only and needs no mouse, so that it works over ssh and in tmux.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.application.current import get_app
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input import Input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.layout import HSplit, Layout, VSplit, Window, WindowAlign
+from prompt_toolkit.layout.containers import Float, FloatContainer
+from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
+from prompt_toolkit.layout.dimension import Dimension
+from prompt_toolkit.layout.menus import CompletionsMenu
+from prompt_toolkit.layout.processors import BeforeInput
+from prompt_toolkit.output import Output
+from prompt_toolkit.styles import Style
+
+from whence.terminal import view
+from whence.terminal.commands import Commands, Leave
+
+STYLE = Style.from_dict(
+    {
+        "title": "bold",
+        "rules": "ansicyan",
+        "dim": "ansibrightblack",
+        "here": "bold reverse",
+        "marker": "ansiyellow",
+        "stop": "ansired",
+        "current": "bold",
+        "name": "bold underline",
+        "bar": "reverse",
+        "line": "ansibrightblack",
+    }
+)
+KEYS = {
+    "f11": ("into", "F11 into"),
+    "f10": ("over", "F10 over"),
+    "f9": ("out", "F9 out"),
+    "f8": ("back", "F8 back"),
+    "f5": ("resume", "F5 resume"),
+    "f2": ("break here", "F2 break here"),
+}
+MESSAGE = 8  # lines of an answer that are in view
+
+
+class Screen:
+    def __init__(self, commands: Commands, source: Input | None = None, output: Output | None = None) -> None:
+        self.commands = commands
+        self.message = "Enter repeats the last step; `help` lists the commands."
+        self.scrolled = 0
+        self.line = Buffer(
+            completer=Words(commands),
+            complete_while_typing=False,
+            multiline=False,
+            accept_handler=self._accept,
+            history=InMemoryHistory(),
+        )
+        self.application: Application[int] = Application(
+            Layout(self._container(), focused_element=self.line),
+            key_bindings=self._keys(),
+            style=STYLE,
+            full_screen=True,
+            input=source,
+            output=output,
+        )
+
+    def run(self) -> int:
+        return self.application.run() or 0
+
+    # Layout
+
+    def _container(self) -> FloatContainer:
+        def pane(text: object, **options: object) -> Window:
+            return Window(FormattedTextControl(text), always_hide_cursor=True, **options)  # type: ignore[arg-type]
+
+        line = Window(BufferControl(self.line, input_processors=[BeforeInput("> ")]), height=1)
+        body = HSplit(
+            [
+                pane(self._title, height=1, style="class:bar"),
+                VSplit(
+                    [
+                        pane(self._source, width=Dimension(weight=3)),
+                        Window(width=1, char="│", style="class:line"),
+                        pane(self._stack, width=Dimension(weight=2)),
+                    ],
+                    height=Dimension(weight=3),
+                ),
+                Window(height=1, char="─", style="class:line"),
+                pane(self._bindings, height=Dimension(weight=2)),
+                Window(height=1, char="─", style="class:line"),
+                pane(self._message, height=Dimension(min=2, max=MESSAGE, preferred=4), wrap_lines=True),
+                line,
+                pane(self._help, height=1, style="class:bar", align=WindowAlign.LEFT),
+            ]
+        )
+        return FloatContainer(body, [Float(CompletionsMenu(max_height=8), xcursor=True, ycursor=True)])
+
+    def _rows(self, share: float) -> int:
+        return max(4, int((get_app().output.get_size().rows - 8) * share))
+
+    def _title(self) -> StyleAndTextTuples:
+        return _text([view.state(self.commands.debugger)])
+
+    def _source(self) -> StyleAndTextTuples:
+        debugger = self.commands.debugger
+        if debugger.done:
+            return _text([[("title", "The answer:")], *view.answer(debugger, self._rows(0.6) - 2)])
+        return _text(view.source(debugger, debugger.frames[self.commands.chosen], self._rows(0.6)))
+
+    def _stack(self) -> StyleAndTextTuples:
+        debugger = self.commands.debugger
+        lines = view.stack(debugger, self.commands.chosen, self._rows(0.6) - 6)
+        stops = [[("stop", "● "), ("", f"{one}  ({one.met}×)")] for one in debugger.breakpoints]
+        watched = view.watches(debugger)
+        return _text([*lines, *([[("", "")], *stops] if stops else []), *([[("", "")], *watched] if watched else [])])
+
+    def _bindings(self) -> StyleAndTextTuples:
+        debugger = self.commands.debugger
+        if debugger.done:
+            return []
+        lines = view.bindings(debugger.frames[self.commands.chosen], self.scrolled, self._rows(0.4) - 2)
+        return _text(lines)
+
+    def _message(self) -> StyleAndTextTuples:
+        return [("", self.message)]
+
+    def _help(self) -> StyleAndTextTuples:
+        names = [label for _, label in KEYS.values()]
+        return [("", " " + "  ".join([*names, "PgDn rows", "Ctrl-D quits"]))]
+
+    # Input
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+        for key, (command, _) in KEYS.items():
+
+            def run(event: KeyPressEvent, command: str = command) -> None:
+                self._do(command)
+
+            keys.add(key)(run)
+
+        @keys.add("pagedown")
+        def down(event: KeyPressEvent) -> None:
+            self._scroll(self._rows(0.4) - 2)
+
+        @keys.add("pageup")
+        def up(event: KeyPressEvent) -> None:
+            self._scroll(2 - self._rows(0.4))
+
+        @keys.add("c-d")
+        def leave(event: KeyPressEvent) -> None:
+            event.app.exit(result=0)
+
+        @keys.add("c-c")
+        def clear(event: KeyPressEvent) -> None:
+            self.line.reset()
+
+        @keys.add("c-l")
+        def redraw(event: KeyPressEvent) -> None:
+            event.app.renderer.clear()
+
+        return keys
+
+    def _scroll(self, rows: int) -> None:
+        debugger = self.commands.debugger
+        if not debugger.done:
+            frame = debugger.frames[self.commands.chosen]
+            size = len(frame.bindings or frame.result)
+            self.scrolled = max(0, min(self.scrolled + rows, size - 1))
+
+    def _accept(self, buffer: Buffer) -> bool:
+        self._do(buffer.text)
+        return False
+
+    def _do(self, line: str) -> None:
+        self.scrolled = 0
+        before = self.commands.debugger.state
+        try:
+            said = self.commands.reply(line)
+        except Leave:
+            self.application.exit(result=0)
+            return
+        moved = self.commands.debugger.state is not before
+        moved |= line.startswith("watch ")
+        # What a step shows is in view already.
+        self.message = said.rpartition("\n")[2] if moved and self.commands.guide else "" if moved else said
+
+
+class Words(Completer):
+    """Commands at the beginning of a line, relations and variables after it."""
+
+    def __init__(self, commands: Commands) -> None:
+        self.commands = commands
+
+    def get_completions(self, document: Document, complete_event: object) -> Iterable[Completion]:
+        typed = document.get_word_before_cursor()
+        first = document.text_before_cursor.lstrip() == typed
+        debugger = self.commands.debugger
+        if first:
+            words = [*self.commands.commands]
+        else:
+            frames = debugger.frames
+            names = frames[self.commands.chosen].bindings if frames else None
+            words = [*debugger.session.program.relations, *(names.names if names else ()), "if", "hits", "here"]
+        for word in words:
+            if typed and word.startswith(typed):
+                yield Completion(word, start_position=-len(typed))
+
+
+def _text(lines: Iterable[view.Line]) -> StyleAndTextTuples:
+    found: StyleAndTextTuples = []
+    for line in lines:
+        found += [(f"class:{style}" if style else "", text) for style, text in line]
+        found.append(("", "\n"))
+    return found
