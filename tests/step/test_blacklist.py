@@ -114,7 +114,7 @@ def test_a_call_with_a_computed_argument_is_made_with_its_value() -> None:
     machine, _, state = machine_of(session, "fib(10, X)")
     called = [state.frame.arguments.sets]
     while not state.done:
-        over = state.frame.current is not None and state.frame.position == 3  # fib(n - 2, a)
+        over = state.frame.current is not None and state.frame.position == 4  # fib(n - 2, a)
         state = machine.step(state, over or state.stack.depth > 3)  # type: ignore[union-attr]
         if state.applied == "A-Into" and state.frame.relation == "fib":
             called.append(state.frame.arguments.sets)

@@ -124,20 +124,20 @@ class Adapter:
 
     def _do_configurationDone(self, request: dict[str, Any], arguments: Arguments) -> Callable[[], None]:
         debugger = self.debugger
+        stop = debugger.restart()  # it may begin at a breakpoint that was set since it was launched
         self.sender.respond(request)
-        if self._launched.get("stopOnEntry", True) or debugger.stop.reason == "breakpoint":
-            return lambda: self._entry()
-        return lambda: self._stopped(debugger.resume())
+        if stop.reason == "breakpoint":
+            return lambda: self._stopped(stop)
+        return self._entry if self._launched.get("stopOnEntry", True) else lambda: self._stopped(debugger.resume())
 
     def _entry(self) -> None:
         self._references.clear()
         self.sender.event("stopped", {"reason": "entry", "threadId": THREAD, "allThreadsStopped": True})
 
     def _do_restart(self, request: dict[str, Any], arguments: Arguments) -> Callable[[], None]:
-        debugger = self.debugger
-        debugger.restart()
+        stop = self.debugger.restart()
         self.sender.respond(request)
-        return self._entry
+        return self._entry if stop.reason == "step" else lambda: self._stopped(stop)
 
     def _do_disconnect(self, request: dict[str, Any], arguments: Arguments) -> None:
         self.closed = True
@@ -159,7 +159,6 @@ class Adapter:
     # Breakpoints
 
     def _do_setBreakpoints(self, request: dict[str, Any], arguments: Arguments) -> None:
-        debugger = self.debugger
         path = arguments["source"].get("path")
         wanted = arguments.get("breakpoints") or []
         if path is None or not self._is_program(path):
@@ -174,7 +173,6 @@ class Adapter:
             column = None if one.get("column") is None else one["column"] + 1 - self._columns_from
             found.append(self._set(self._by_source, one, line, column))
         self.sender.respond(request, {"breakpoints": found})
-        debugger.stop = Stop(debugger.stop.reason, debugger.stop.rules)
 
     def _do_setFunctionBreakpoints(self, request: dict[str, Any], arguments: Arguments) -> None:
         self._remove(self._by_function)

@@ -49,6 +49,7 @@ def read(stream: BinaryIO) -> dict[str, Any]:
 def _length(stream: BinaryIO) -> int:
     length: int | None = None
     wrong = ""
+    headers = 0
     while True:
         line = stream.readline(HEADER)
         if not line:
@@ -57,9 +58,10 @@ def _length(stream: BinaryIO) -> int:
         if not text:
             if length is not None and not wrong:
                 return length
-            if wrong or line not in (b"\r\n", b"\n"):
+            if headers:
                 raise Malformed(wrong or "there is no Content-Length before the message")
             continue  # an empty line between messages
+        headers += 1
         name, colon, value = text.partition(b":")
         if name.strip().lower() == b"content-length" and colon:
             number = value.strip()

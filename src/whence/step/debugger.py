@@ -78,7 +78,7 @@ class Debugger:
         self.reaching = reachable(self.program)
         self.breakpoints: list[Breakpoint] = []
         self.watches: list[str] = []
-        self.history: deque[State] = deque(maxlen=history)
+        self.history: deque[tuple[State, bool]] = deque(maxlen=history)  # and whether each was shown
         self.paused: Callable[[], bool] = lambda: False
         self._numbers = 0
         self._once: tuple[Target, ...] = ()  # of a run to some place
@@ -155,15 +155,15 @@ class Debugger:
         rules: list[str] = []
         while self.history:
             rules.append(self.state.applied)
-            self.state = self.history.pop()
-            if by == "reduction" or self._rests(self.state):
+            self.state, shown = self.history.pop()
+            if shown and (by == "reduction" or self._rests(self.state)):
                 return self._stopped("step", rules)
         return self._stopped("beginning", rules)
 
     def back_to_breakpoint(self) -> Stop:
         """Goes back until a breakpoint is met, or to the beginning of the history."""
         while self.history:
-            self.state = self.history.pop()
+            self.state, _ = self.history.pop()
             met = tuple(b for b in self.breakpoints if b.enabled and self._meets(b, self.state))
             if met:
                 self.stop = Stop("breakpoint", (self.state.applied,), met)
@@ -261,8 +261,6 @@ class Debugger:
             scope = self._scope((), [one for one in bindings.columns if isinstance(one, Var)], ordered)
         text = text.strip().removesuffix(".")
         if text in scope:
-            shown = self.source._of_variables(ordered, bindings) if ordered is not None else None
-            assert shown is not None
             text = f"{text} = {text}"
         return compiled(text, self.program, scope).value(self.machine.database, bindings, self.state.known, final)
 
@@ -299,8 +297,8 @@ class Debugger:
     def _depth(self) -> int:
         return 0 if self.state.stack is None else self.state.stack.depth
 
-    def _reduce(self, over: bool) -> None:
-        self.history.append(self.state)
+    def _reduce(self, over: bool, shown: bool = True) -> None:
+        self.history.append((self.state, shown))
         self.state = self.machine.step(self.state, over)
 
     def _step(self, over: bool, by: By) -> Stop:
@@ -322,7 +320,7 @@ class Debugger:
         rules: list[str] = []
         if self._vain(state):
             while not self.state.done and self.state.frame.current is not None:
-                self._reduce(True)
+                self._reduce(True, self.state is state)
                 rules.append(self.state.applied)
         else:
             self._reduce(over)
@@ -345,7 +343,7 @@ class Debugger:
     def _pass_over(self, rules: list[str]) -> list[str]:
         """Passes over what the user did not write."""
         while self._silent(self.state):
-            self._reduce(True)
+            self._reduce(True, False)
             rules.append(self.state.applied)
         return rules
 
@@ -383,10 +381,10 @@ class Debugger:
             frame = self.state.frame
             leaves = self._depth() >= depth and not reach.rest(frame) and self._can_leave()
             if leaves:
-                self.history.append(self.state)
+                self.history.append((self.state, True))
                 self.state = self.machine.abandoned(self.state)
             else:
-                self._reduce(not self._forbidden(self.state, reach))
+                self._reduce(not self._forbidden(self.state, reach), not self._silent(self.state))
             rules.append(self.state.applied)
             if self.state.done:
                 break

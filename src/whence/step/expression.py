@@ -78,5 +78,11 @@ def compiled(text: str, program: Program, scope: Mapping[str, Column]) -> Expres
     for rule in query.rules:
         literals = tuple(one for one in rule.body if not (isinstance(one, Atom) and one.relation == HERE))
         results = tuple(term for term in rule.head.args if isinstance(term, Var))
-        ways.append((literals, results))
-    return Expression(text, given, tuple(ways), query.answer.columns)
+        ways.append((literals, tuple(dict.fromkeys(results))))
+    args = dict(zip(query.rules[0].head.args, query.answer.columns, strict=True))
+    columns = tuple(
+        column if " " in term.name else replace(column, name=term.name)
+        for term, column in args.items()
+        if isinstance(term, Var)
+    )
+    return Expression(text, given, tuple(ways), columns)
