@@ -16,6 +16,7 @@ from whence.lang.program import Atom
 from whence.plan.text import tuple_text
 from whence.step.debugger import Debugger
 from whence.step.rules import Part
+from whence.step.value_table import among
 
 if TYPE_CHECKING:
     from whence.session import Session
@@ -57,7 +58,8 @@ class AlongProof(Guide):
         if frame.atom is not None or frame.value is not None:
             debugger.over("atom")
             return ""
-        if (np.array(goal[1]) == frame.result.rows).all(axis=1).any():
+        row = np.array([goal[1]], np.int64)
+        if among(row, frame.result.rows)[0] or debugger.state.known[goal[0]].holds(row):
             debugger.out()
             return f"{self._text(goal)} is shown; its call was left"
         rule = None if step is None else step.rule.rule
