@@ -29,7 +29,7 @@ class Target:
     place: Place | None = None
 
 
-@dataclass
+@dataclass(repr=False)
 class Breakpoint:
     """`met` is how often it was met with its condition."""
 
@@ -46,6 +46,9 @@ class Breakpoint:
     def __post_init__(self) -> None:
         if self.hits:
             self._counts = _counting(self.hits)
+
+    def __repr__(self) -> str:
+        return f"<breakpoint {self}>"
 
     def __str__(self) -> str:
         condition = f" if {self.condition.text}" if self.condition else ""

@@ -101,12 +101,12 @@ class Debugger:
     @property
     def frames(self) -> list[FrameShown]:
         """The calls that are under way, the innermost first."""
-        return [self.source.frame(frame) for frame in self._frames()]
+        return self.source.frames(self._frames())
 
     @property
     def frame(self) -> FrameShown:
         self._must_go_on()
-        return self.source.frame(self.state.frame)
+        return self.frames[0]
 
     def known(self, relation: str) -> Shown:
         """IDB: what the debugger has derived of a relation so far."""
@@ -304,8 +304,7 @@ class Debugger:
     def _step(self, over: bool, by: By) -> Stop:
         self._must_go_on()
         state = self.state
-        part = state.frame.current
-        if over and part is not None and state.frame.atom is None and self._forbidden(state):
+        if over and not self._vain(state) and state.frame.atom is None and self._forbidden(state):
             depth, steps = self._depth(), state.steps
 
             def returned(state: State) -> bool:

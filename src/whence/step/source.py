@@ -6,15 +6,16 @@ that the compiler made up are left out, and parts that it added are passed over.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from whence.engines.local.tables import LocalTables
 from whence.explain.backward import types_of
 from whence.lang.program import Atom, Column, Program, Span, Var
 from whence.lang.query import ANSWER
-from whence.plan.text import literal_text, made_up
+from whence.plan.text import literal_text, made_up, term_text, value_text
 from whence.step.rules import Ordered, Part, Place
 from whence.step.state import Frame, State
 from whence.step.value_table import ValueTable
@@ -94,7 +95,12 @@ class Source:
 
     # Frames
 
-    def frame(self, frame: Frame) -> FrameShown:
+    def frames(self, stack: Iterable[Frame]) -> list[FrameShown]:
+        """The frames of a stack, each with its caller behind it."""
+        frames = list(stack)
+        return [self.frame(one, caller) for one, caller in zip_longest(frames, frames[1:])]
+
+    def frame(self, frame: Frame, caller: Frame | None) -> FrameShown:
         ordered, part = frame.ordered, frame.current
         value: Shown | None = None
         if frame.returned is not None:
@@ -102,10 +108,10 @@ class Source:
         elif frame.value is not None:
             value = self._of_columns(frame.relation, frame.value)
         elif frame.atom is not None and ordered is not None:
-            value = self._of_variables(ordered, frame.atom)
+            value = self._of_variables(ordered, frame.atom, moved=True)
         return FrameShown(
             frame.relation if frame.relation != ANSWER else THE_QUERY,
-            self.call(frame),
+            self.call(frame, caller),
             self._of_columns(frame.relation, frame.arguments),
             self._of_columns(frame.relation, frame.result),
             None if ordered is None else self._of_variables(ordered, frame.supplementary),
@@ -116,17 +122,16 @@ class Source:
             frame.iteration,
         )
 
-    def call(self, frame: Frame) -> str:
-        """The call of a frame with the values of its arguments, if these are few."""
+    def call(self, frame: Frame, caller: Frame | None) -> str:
+        """The call of a frame with the values of its arguments, if there is one of each."""
         if frame.relation == ANSWER:
             return THE_QUERY
         atom = frame.part.atom
         assert atom is not None
-        names = made_up((frame.part.literal,))
+        within = caller.ordered.rule if caller is not None and caller.ordered is not None else None
+        names = made_up(within.body if within is not None else ())
         if len(frame.arguments) == 1:
             shown = self._of_columns(frame.relation, frame.arguments).rows()[0]
-            from whence.plan.text import term_text, value_text
-
             values = dict(zip(frame.arguments.columns, map(value_text, shown), strict=True))
             inside = ", ".join(values.get(i) or term_text(term, names) for i, term in enumerate(atom.args))
             return f"{atom.relation}({inside})"
@@ -172,15 +177,17 @@ class Source:
         columns = tuple(declared[column] for column in table.columns if isinstance(column, int))
         return Shown(tuple(c.name for c in columns), table, tuple(range(len(columns))), columns, self.tables)
 
-    def _of_variables(self, ordered: Ordered, table: ValueTable) -> Shown:
+    def _of_variables(self, ordered: Ordered, table: ValueTable, moved: bool = False) -> Shown:
+        """A table by the user's variables; with `moved` also by the terms that other variables stand for."""
         types = self.types(ordered)
+        terms = made_up(ordered.rule.body) if moved and ordered.rule is not None else {}
         names, places, columns = [], [], []
         for place, variable in enumerate(table.columns):
-            if not isinstance(variable, Var) or " " in variable.name:
+            if not isinstance(variable, Var) or (" " in variable.name and variable.name not in terms):
                 continue
             if variable.kind == "record" and variable.name not in types:
                 continue
-            names.append(variable.name)
+            names.append(terms.get(variable.name, variable.name))
             places.append(place)
             columns.append(Column(variable.name, types.get(variable.name, variable.kind), variable.kind))
         return Shown(tuple(names), table, tuple(places), tuple(columns), self.tables)
