@@ -73,7 +73,7 @@ def test_the_scenario(debugger: Debugger) -> None:
         seen.add(d.frame.place.line)
         assert not len(d.frame.result)
         d.over(by="atom")
-    assert seen == {31, 32, 33, 35, 36, 38}
+    assert seen == {31, 32, 33, 35, 36, 38, 39}
     d.resume()
     assert d.answer is not None
     assert not len(d.answer)
