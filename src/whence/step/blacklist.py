@@ -13,7 +13,6 @@ of IDB are only added to the answer of a call, and what follows from them is los
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -101,7 +100,7 @@ class Blacklisted:
     def warm(self) -> None:
         """Makes the indexes that an Update needs, by blacklisting one tuple for a moment."""
         for one in self.adorned:
-            rows = self.tables.stored[one[0]].rows[:1]
+            rows = self.tables.stored[one[0]].rows[-1:]
             if len(rows):
                 listed = rows[:, list(one[1])].copy()
                 self._apply({_name(one): Input(listed, listed[:0])})
@@ -111,11 +110,11 @@ class Blacklisted:
         """Updates the copy. Which queries are active says little about what the last ones cost, so Update is always
         tried; a high one is given up, and the stratum evaluated, so that the worst case is 1 + SHARE evaluations."""
         known = self.controller.learned.get(self.stratum.relations, Learned())
-        self.controller.learned[self.stratum.relations] = replace(known, changed=0.0, sure=True, worked=0)
+        self.controller.learned[self.stratum.relations] = Learned(known.bootstrap, changed=0.0, sure=True)
         revised(LocalRevision(self.tables, inputs), self.controller, Policy("elastic", SHARE), None, lambda: None)
 
 
-SHARE = 0.4  # of what evaluating the stratum takes, after which an Update is given up for that
+SHARE = 0.25  # of what evaluating the stratum takes, after which an Update is given up for that
 
 
 def _change(inputs: dict[str, Input], held: dict[str, Rows], name: str, wanted: Rows) -> None:
