@@ -44,9 +44,7 @@ def cycles(quick: bool, setting: Setting) -> list[Finding]:
     """Fig. 5. Stepping over path(11, Y) takes half of all tuples out, and in the next iteration puts them back: the
     worst that blacklists can do. Its yardstick is bottom-up evaluation."""
     findings = []
-    tell(
-        "debug: X; seconds (reductions) of into only, over at path(11, Y); the longest single step over; bottom-up; ready"
-    )
+    tell("debug: X; seconds (reductions) of into only, over at path(11, Y); its longest step over; bottom-up; ready")
     into_too = True
     for size in (20, 50) if quick else (10, 50, 100, 150, 200, 400, 600, 800, 1000):
         edges = [(n, n + 1) for n in range(1, size)] + [(size, min(10, size))]

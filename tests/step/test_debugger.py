@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -15,7 +16,7 @@ from oracle.generate import programs
 from oracle.render import render
 from oracle.rules import Program
 from step.running import some_query
-from step.test_traces import FAMILY, SECTION_3
+from step.test_traces import FAMILY, PATH, SECTION_3
 from whence.errors import WhenceError
 from whence.step import Debugger
 
@@ -296,10 +297,77 @@ def test_the_session_must_be_run_and_must_not_change() -> None:
         d.into()
 
 
+def test_after_updates(tmp_path: Path) -> None:
+    """What an update deleted is not seen, and what it inserted is; in a state on disk too."""
+    session = whence.open(text=SECTION_3.replace(".decl path", ".input edge\n.decl path"))
+    session.run()
+    session.update(delete={"edge": [(3, 1)]}, insert={"edge": [(4, 5), (5, 4)]})
+    session.update(insert={"edge": [(3, 1)]}, delete={"edge": [(1, 2)]})
+    session.save(tmp_path / "state")
+    for one in (session, whence.open_state(tmp_path / "state")):
+        for query in ("path(3, Y)", "path(X, 5)", "path(1, Y)", "path(X, Y)"):
+            expected = {row for row in session["path"] if f"path({row[0]}, Y)" == query or query[5] == "X"}
+            expected = {row for row in expected if query != "path(X, 5)" or row[1] == 5}
+            for step in (Debugger.into, Debugger.over):
+                d = one.debug(query)
+                while not d.done:
+                    step(d)
+                assert d.answer is not None
+                assert len(d.answer) == len(expected), query
+
+
+def test_relations_without_columns_and_without_tuples() -> None:
+    text = """
+    .decl e(x: number)
+    .decl some()
+    .decl none()
+    .decl both(x: number)
+    some() :- e(_).
+    none() :- !some().
+    both(x) :- x = 1, none(), !some().
+    both(x) :- x = 2, none().
+    """
+    for facts, expected in [("", {(1,), (2,)}), ("e(7).", set())]:
+        d = debugged(text + facts, "both(X)")
+        while not d.done:
+            d.into()
+        assert answer(d) == expected
+        for query, holds in [("some()", bool(facts)), ("none()", not facts)]:
+            d = debugged(text + facts, query)
+            while not d.done:
+                d.into()
+            assert (answer(d) == {()}) == holds
+
+
+def test_a_deep_recursion() -> None:
+    session = whence.open(text=PATH)
+    session.load(edge=[(n, n + 1) for n in range(400)])
+    session.run()
+    d = session.debug("path(0, Y)")
+    while d.state.stack is not None and d.state.stack.top.arguments.sets != {(399,)}:
+        d.into()
+    assert len(d.frames) == 400
+    assert d.frames[0].call == "path(399, y)"
+    for _ in range(20):
+        d.over()
+    for _ in range(3):
+        d.out()
+    d.resume()
+    assert d.answer is not None
+    assert len(d.answer) == 400
+
+
+def test_sessions_that_cannot_be_debugged() -> None:
+    session = whence.open(text=SECTION_3, counts=False)
+    session.run()
+    with pytest.raises(WhenceError, match="counts=True"):
+        session.debug("path(1, Y)")
+
+
 # Any program
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(programs(), st.integers(0, 2**32 - 1))
 def test_any_interactions_give_the_answer_and_can_be_taken_back(program: Program, seed: int) -> None:
     try:

@@ -86,7 +86,9 @@ def _commands(session: Session, options: argparse.Namespace) -> Commands:
         guide = AlongProof(session, options.why)
     elif options.why_not is not None:
         guide = ToFailures(session, options.why_not)
-    return Commands(guide.debugger if guide else session.debug(options.query), guide)
+    debugger = guide.debugger if guide else session.debug(options.query)
+    debugger.machine.prepare(debugger.state)
+    return Commands(debugger, guide)
 
 
 def _line_by_line(commands: Commands) -> int:

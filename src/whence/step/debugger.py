@@ -69,6 +69,8 @@ class Debugger:
         tables = session.engine.tables
         if not isinstance(tables, LocalTables):
             raise WhenceError("the debugger needs engine='local': save the session, and debug the state that is saved")
+        if not tables.counts:
+            raise WhenceError("derivations were not counted: open the session with counts=True to debug it")
         self.session = session
         self.epoch = session.epoch
         self.asked = asked(query, session.program)
@@ -377,11 +379,10 @@ class Debugger:
             if not first and self.paused():
                 return self._stopped("paused", list(rules))
             first = False
-            frame = self.state.frame
-            leaves = self._depth() >= depth and not reach.rest(frame) and self._can_leave()
+            leaves = self._can_leave(reach, depth)
             if leaves:
                 self.history.append((self.state, True))
-                self.state = self.machine.abandoned(self.state)
+                self.state = self.machine.abandoned(self.state, leaves)
             else:
                 self._reduce(not self._forbidden(self.state, reach), not self._silent(self.state))
             rules.append(self.state.applied)
@@ -394,10 +395,14 @@ class Debugger:
                 break
         return self._stopped("step", self._pass_over(list(rules)))
 
-    def _can_leave(self) -> bool:
-        """The query itself is no relation of the bottom-up database, unless it is a call of one."""
-        stack = self.state.stack
-        return stack is not None and (stack.below is not None or self.asked.whole)
+    def _can_leave(self, reach: Reach, depth: int) -> int:
+        """How many calls can be stepped out of at once. The query itself is no relation of the bottom-up database,
+        unless it is a call of one."""
+        frames = list(self._frames())
+        most = len(frames) - depth + 1
+        if depth == 1 and not self.asked.whole:
+            most -= 1
+        return next((left for left, frame in enumerate(frames[:most]) if reach.rest(frame)), max(0, most))
 
     def _reach(self) -> Reach:
         targets = [target for one in self.breakpoints if one.enabled for target in one.targets]

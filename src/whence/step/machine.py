@@ -212,16 +212,19 @@ class Machine:
         caller = replace(stack.below.top, atom=stack.top.returned)
         return replace(state, stack=Stack(caller, stack.below.below), applied="Q-Result", steps=state.steps + 1)
 
-    def abandoned(self, state: State) -> State:
-        """Step out: the current subquery is discarded, and its call is stepped over (6.1)."""
-        stack = state.stack
-        assert stack is not None
-        active = state.active if stack.top.returned is not None else _popped(state.active, stack.top.adorned)
-        if stack.below is None:
-            _, table = self.over(replace(state, active=active), stack.top.part, UNIT)
-            return replace(state, stack=None, active=active, answer=table, applied="A-Over", steps=state.steps + 1)
-        before = replace(state, stack=stack.below, active=active)
-        rule, table = self.over(before, stack.top.part, stack.below.top.supplementary)
+    def abandoned(self, state: State, frames: int = 1) -> State:
+        """Step out, of so many calls: the subqueries are discarded, and the outermost call is stepped over (6.1)."""
+        stack, active = state.stack, state.active
+        for _ in range(frames):
+            assert stack is not None
+            left, stack = stack.top, stack.below
+            if left.returned is None:
+                active = _popped(active, left.adorned)
+        supplementary = UNIT if stack is None else stack.top.supplementary
+        before = replace(state, stack=stack, active=active)
+        rule, table = self.over(before, left.part, supplementary)
+        if stack is None:
+            return replace(before, answer=table, applied=rule, steps=state.steps + 1)
         return _with(before, rule, atom=table)
 
 

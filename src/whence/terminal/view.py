@@ -104,7 +104,8 @@ def bindings(frame: FrameShown, start: int = 0, count: int = ROWS) -> list[Line]
     """The supplementary table, and what the atom or the rule was reduced to if that waits to be merged."""
     lines: list[Line] = []
     if frame.bindings is not None:
-        lines += table(frame.bindings, start, count)
+        nothing = not frame.bindings.names and len(frame.bindings)
+        lines += [[("dim", "no bindings yet")]] if nothing else table(frame.bindings, start, count)
     if frame.value is not None:
         what = frame.atom if frame.atom else "the rule" if frame.rule else "the call"
         lines += [[("dim", f"{what} gives:")], *table(frame.value, 0, count)]
