@@ -214,11 +214,9 @@ class Adapter:
         self.sender.respond(request, {"threads": [{"id": THREAD, "name": name}]})
 
     def _do_stackTrace(self, request: dict[str, Any], arguments: Arguments) -> None:
-        frames = self.debugger.frames
         start = arguments.get("startFrame") or 0
-        levels = arguments.get("levels") or len(frames)
         shown = []
-        for number, frame in list(enumerate(frames))[start : start + levels]:
+        for number, frame in enumerate(self.debugger.calls(start, arguments.get("levels") or None), start):
             span = frame.place
             again = f" (iteration {frame.iteration})" if frame.iteration > 1 else ""
             source: dict[str, Any] = {"name": os.path.basename(self._file), "path": self._file}
@@ -235,14 +233,14 @@ class Adapter:
                     "endColumn": span.end_column - 1 + self._columns_from,
                 }
             )
-        self.sender.respond(request, {"stackFrames": shown, "totalFrames": len(frames)})
+        self.sender.respond(request, {"stackFrames": shown, "totalFrames": self.debugger.depth})
 
     def _do_source(self, request: dict[str, Any], arguments: Arguments) -> None:
         self.sender.respond(request, {"content": self.debugger.asked.text})
 
     def _do_scopes(self, request: dict[str, Any], arguments: Arguments) -> None:
         debugger = self.debugger
-        frame = debugger.frames[arguments["frameId"] - 1]
+        (frame,) = debugger.calls(arguments["frameId"] - 1, 1)
         named = [("Bindings", frame.bindings), ("Arguments", frame.arguments), ("Result so far", frame.result)]
         if frame.value is not None:
             named.insert(1, (f"Given by {frame.atom or 'the rule'}", frame.value))

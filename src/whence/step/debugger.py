@@ -103,12 +103,21 @@ class Debugger:
     @property
     def frames(self) -> list[FrameShown]:
         """The calls that are under way, the innermost first."""
-        return self.source.frames(self._frames())
+        return self.calls()
+
+    def calls(self, start: int = 0, count: int | None = None) -> list[FrameShown]:
+        """Some of them, where the stack is deep."""
+        return self.source.frames(self._frames(), start, count)
+
+    @property
+    def depth(self) -> int:
+        """How many calls are under way."""
+        return 0 if self.state.stack is None else self.state.stack.depth
 
     @property
     def frame(self) -> FrameShown:
         self._must_go_on()
-        return self.frames[0]
+        return self.calls(0, 1)[0]
 
     def known(self, relation: str) -> Shown:
         """IDB: what the debugger has derived of a relation so far."""
@@ -135,7 +144,7 @@ class Debugger:
         """Leaves the current call: it is stepped over instead. If what is left of it may come to a breakpoint, it is
         run until one is met."""
         self._must_go_on()
-        depth = self._depth()
+        depth = self.depth
         return self._run(lambda state: state.stack is None or state.stack.depth < depth, depth)
 
     def resume(self) -> Stop:
@@ -296,9 +305,6 @@ class Debugger:
         if self.session.epoch != self.epoch:
             raise WhenceError("the session has changed since the debugger was opened; open another one")
 
-    def _depth(self) -> int:
-        return 0 if self.state.stack is None else self.state.stack.depth
-
     def _reduce(self, over: bool, shown: bool = True) -> None:
         self.history.append((self.state, shown))
         self.state = self.machine.step(self.state, over)
@@ -307,7 +313,7 @@ class Debugger:
         self._must_go_on()
         state = self.state
         if over and not self._vain(state) and state.frame.atom is None and self._forbidden(state):
-            depth, steps = self._depth(), state.steps
+            depth, steps = self.depth, state.steps
 
             def returned(state: State) -> bool:
                 if state.stack is None or state.stack.depth < depth:

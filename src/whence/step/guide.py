@@ -47,7 +47,7 @@ class AlongProof(Guide):
     def follow(self) -> str:
         debugger = self.debugger
         debugger._must_go_on()
-        depth = debugger._depth()
+        depth = debugger.depth
         self.goals = {at: goal for at, goal in self.goals.items() if at <= depth}
         goal = self.goals.get(depth)
         if goal is None:
@@ -69,7 +69,7 @@ class AlongProof(Guide):
             return f"{self._text(goal)} is shown; its call was left"
         if frame.rule < numbers[0]:
             iteration = frame.iteration
-            while debugger._depth() == depth and debugger.state.frame.rule < numbers[0]:
+            while debugger.depth == depth and debugger.state.frame.rule < numbers[0]:
                 debugger.over("atom")
                 if debugger.done or debugger.state.frame.iteration != iteration:
                     break
@@ -80,7 +80,7 @@ class AlongProof(Guide):
         if part is not None and child is not None and self._step(child) is not None:
             if debugger.machine.enters(debugger.state, part):
                 debugger.into("atom")
-                self.goals[debugger._depth()] = child
+                self.goals[debugger.depth] = child
                 return f"next is {self._text(child)}"
             debugger.over("atom")
             return f"{self._text(child)} is asked for by a call that is active: it comes when that iterates"
@@ -117,7 +117,7 @@ class ToFailures(Guide):
         debugger = self.debugger
         debugger._must_go_on()
         while not debugger.done:
-            before = debugger.frames[0]
+            before = debugger.frame
             stop = debugger.over("atom")
             if debugger.done:
                 return "no rule is left: it is not there"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any
 
 from whence.engines.local.tables import LocalTables
@@ -95,10 +95,11 @@ class Source:
 
     # Frames
 
-    def frames(self, stack: Iterable[Frame]) -> list[FrameShown]:
-        """The frames of a stack, each with its caller behind it."""
-        frames = list(stack)
-        return [self.frame(one, caller) for one, caller in zip_longest(frames, frames[1:])]
+    def frames(self, stack: Iterable[Frame], start: int = 0, count: int | None = None) -> list[FrameShown]:
+        """Frames of a stack; a call is shown as its caller has it."""
+        last = None if count is None else start + count
+        frames = list(islice(stack, start, None if last is None else last + 1))
+        return [self.frame(one, caller) for one, caller in zip_longest(frames, frames[1:])][:count]
 
     def frame(self, frame: Frame, caller: Frame | None) -> FrameShown:
         ordered, part = frame.ordered, frame.current

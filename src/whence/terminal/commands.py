@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from whence.errors import WhenceError
-from whence.step import Breakpoint, Debugger, Stop
+from whence.step import Breakpoint, Debugger, FrameShown, Stop
 from whence.step.guide import Guide
 from whence.terminal.view import ROWS, plain, stack, table, whole
 
@@ -89,9 +89,9 @@ class Commands:
             return str(error)
 
     @property
-    def words(self) -> list[str]:
-        """What can be completed."""
-        return [*self.commands, *self.debugger.session.program.relations]
+    def frame(self) -> FrameShown:
+        """The frame that is looked at."""
+        return self.debugger.calls(self.chosen, 1)[0]
 
     # Steps
 
@@ -191,7 +191,7 @@ class Commands:
 
     def _frame(self, rest: str) -> str:
         number = _number(rest)
-        if number >= len(self.debugger.frames):
+        if not 0 <= number < self.debugger.depth:
             raise WhenceError(f"there is no frame {number}; `stack` lists them")
         self.chosen = number
         return whole(self.debugger, self.chosen)
@@ -200,9 +200,9 @@ class Commands:
         word, _, start = rest.partition(" ")
         if word.isdigit():
             word, start = "", word
-        frame = self.debugger.frames[self.chosen] if self.debugger.frames else None
-        if frame is None:
+        if self.debugger.done:
             return whole(self.debugger)
+        frame = self.frame
         first = max(0, _number(start or "1") - 1)
         match word:
             case "arguments":

@@ -115,11 +115,11 @@ class Screen:
         debugger = self.commands.debugger
         if debugger.done:
             return _text([[("title", "The answer:")], *view.answer(debugger, self._rows(0.6) - 2)])
-        return _text(view.source(debugger, debugger.frames[self.commands.chosen], self._rows(0.6)))
+        return _text(view.source(debugger, self.commands.frame, self._rows(0.6)))
 
     def _stack(self) -> StyleAndTextTuples:
         debugger = self.commands.debugger
-        lines = view.stack(debugger, self.commands.chosen, self._rows(0.6) - 6)
+        lines = view.stack(debugger, self.commands.chosen, max(2, self._rows(0.6) - 6))
         stops = [[("stop", "● "), ("", f"{one}  ({one.met}×)")] for one in debugger.breakpoints]
         watched = view.watches(debugger)
         return _text([*lines, *([[("", "")], *stops] if stops else []), *([[("", "")], *watched] if watched else [])])
@@ -128,7 +128,7 @@ class Screen:
         debugger = self.commands.debugger
         if debugger.done:
             return []
-        lines = view.bindings(debugger.frames[self.commands.chosen], self.scrolled, self._rows(0.4) - 2)
+        lines = view.bindings(self.commands.frame, self.scrolled, self._rows(0.4) - 2)
         return _text(lines)
 
     def _message(self) -> StyleAndTextTuples:
@@ -174,7 +174,7 @@ class Screen:
     def _scroll(self, rows: int) -> None:
         debugger = self.commands.debugger
         if not debugger.done:
-            frame = debugger.frames[self.commands.chosen]
+            frame = self.commands.frame
             size = len(frame.bindings or frame.result)
             self.scrolled = max(0, min(self.scrolled + rows, size - 1))
 
@@ -209,8 +209,7 @@ class Words(Completer):
         if first:
             words = [*self.commands.commands]
         else:
-            frames = debugger.frames
-            names = frames[self.commands.chosen].bindings if frames else None
+            names = None if debugger.done else self.commands.frame.bindings
             words = [*debugger.session.program.relations, *(names.names if names else ()), "if", "hits", "here"]
         for word in words:
             if typed and word.startswith(typed):

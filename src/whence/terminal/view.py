@@ -71,14 +71,13 @@ def source(debugger: Debugger, frame: FrameShown | None, height: int | None = No
 def stack(debugger: Debugger, chosen: int = 0, most: int = 12) -> list[Line]:
     """The calls under way, the innermost first."""
     lines: list[Line] = []
-    frames = debugger.frames
-    for number, frame in enumerate(frames[:most]):
+    for number, frame in enumerate(debugger.calls(0, most)):
         where = "" if frame.place.file == "<query>" else f"  line {frame.place.line}"
         again = f", iteration {frame.iteration}" if frame.iteration > 1 else ""
         style = "current" if number == chosen else ""
         lines.append([(style, f"{'>' if number == chosen else ' '} {number}  {frame.call}"), ("dim", where + again)])
-    if len(frames) > most:
-        lines.append([("dim", f"  … {len(frames) - most} more")])
+    if debugger.depth > most:
+        lines.append([("dim", f"  … {debugger.depth - most:,} more")])
     return lines
 
 
@@ -89,7 +88,7 @@ def state(debugger: Debugger) -> Line:
         rules = "…, " + rules
     if debugger.done:
         return [("title", f"{debugger.asked.text} is done"), ("rules", f"  [{rules}]")]
-    frame = debugger.frames[0]
+    frame = debugger.frame
     what = frame.call if frame.call == THE_QUERY else f"call {frame.call}"
     stopped = "".join(f", breakpoint {one.number}" for one in debugger.stop.breakpoints)
     return [("title", what + stopped), ("rules", f"  [{rules}]" if rules else "")]
@@ -132,7 +131,7 @@ def whole(debugger: Debugger, chosen: int = 0) -> str:
     lines = [state(debugger)]
     if debugger.done:
         return plain([*lines, *_indented(answer(debugger))])
-    frame = debugger.frames[chosen]
+    (frame,) = debugger.calls(chosen, 1)
     current = [line for line in source(debugger, frame) if any(style in ("here", "marker") for style, _ in line)]
     lines += current
     lines += _indented(bindings(frame))
