@@ -22,7 +22,6 @@ from bench.report import Finding
 from bench.source_programs import source_program
 from whence.step import Debugger
 
-PROGRAMS = Path(__file__).parent / "programs"
 CYCLE = """
 .decl edge(x: number, y: number)
 .input edge
@@ -30,6 +29,18 @@ CYCLE = """
 .output path
 path(x, y) :- edge(x, y).
 path(x, y) :- edge(x, z), path(z, y).
+"""
+POINTS_TO = """
+.decl new(variable: number, object: number)
+.decl assign(variable: number, source: number)
+.decl store(base: number, field: number, source: number)
+.decl load(variable: number, base: number, field: number)
+.input new, assign, store, load
+.decl vpt(variable: number, object: number)
+.output vpt
+vpt(v, o) :- new(v, o).
+vpt(v, o) :- assign(v, w), vpt(w, o).
+vpt(v, o) :- load(v, base, f), store(other, f, w), vpt(base, held), vpt(other, held), vpt(w, o).
 """
 GIVEN_UP = 20.0  # seconds, for stepping into everything
 QUERIES = 40
@@ -106,7 +117,7 @@ def _over_at(debugger: Debugger, node: int) -> float:
 
 def single_steps(quick: bool) -> list[Finding]:
     """Steps of queries picked at random on points-to: into every call, then into half of them and over the others."""
-    session = whence.open(PROGRAMS / "pointsto.dl")
+    session = whence.open(text=POINTS_TO)
     session.load(**source_program(200 if quick else 40_000))
     session.run()
     tuples = {name: len(session[name]) for name in session}

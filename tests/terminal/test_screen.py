@@ -209,6 +209,22 @@ def test_an_empty_line_repeats_the_last_step(terminal: Terminal) -> None:
     terminal.shows("call path(2, y)")
 
 
+def test_a_long_run_is_paused(folder: Path) -> None:
+    edges = "".join(f"{n}\t{n + 1}\n" for n in range(300)) + "300\t0\n"
+    (folder / "edge.facts").write_text(edges)
+    running = Terminal(["path.dl", "path(0, Y)", "-b", "path if x = 99999"], folder)
+    running.shows("call path(0, Y)")
+    running.press("resume\r")
+    running.shows("running; Ctrl-C pauses")
+    running.press("\x03")
+    running.shows("… ", "more")
+    running.press("stack\r")
+    running.shows("path(0, Y)")
+    running.press("\x04")
+    assert running.ends() == 0
+    os.close(running.master)
+
+
 def test_a_small_terminal(folder: Path) -> None:
     running = Terminal(["path.dl", "path(1, Y)"], folder)
     ioctl(running.master, TIOCSWINSZ, pack("HHHH", 12, 40, 0, 0))

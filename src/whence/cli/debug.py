@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from whence.cli.arguments import count
 
 if TYPE_CHECKING:
     from whence.session import Session
+    from whence.step import Debugger
     from whence.terminal.commands import Commands
 
 
@@ -106,8 +110,20 @@ def _line_by_line(commands: Commands) -> int:
             continue
         if not sys.stdin.isatty():
             print(f"> {line}")
-        with suppress(KeyboardInterrupt):
+        with _pausing(commands.debugger):
             try:
                 print(commands.reply(line), flush=True)
             except Leave:
                 return 0
+
+
+@contextmanager
+def _pausing(debugger: Debugger) -> Iterator[None]:
+    """Ctrl-C pauses a run between two steps, and breaks nothing off."""
+    pressed = Event()
+    debugger.paused = pressed.is_set
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.set())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -67,30 +67,33 @@ class Blacklisted:
         self.reader = Reader(self.tables)
         self._final = Reader(tables)
         self._probes = {one: _probe(program.relations[one[0]], one[1]) for one in adorned}
-        self._listed: dict[str, Rows] = {_name(one): np.empty((0, len(one[1])), np.int64) for one in adorned}
-        self._put_in: dict[str, Rows] = {
-            name: np.empty((0, program.relations[name].arity), np.int64) for name in stratum.relations
-        }
+        # What the blacklists hold, and what of IDB was put in.
+        self._held = {_name(one): np.empty((0, len(one[1])), np.int64) for one in adorned}
+        self._held |= {name: self.given[name][:0] for name in stratum.relations}
 
-    def synchronise(self, state: State) -> int:
-        """Blacklists what is active in a state, and puts in what IDB has of it; how many rows came or went."""
-        inputs: dict[str, Input] = {}
-        wanted: dict[str, list[Rows]] = {name: [] for name in self.stratum.relations}
+    def synchronise(self, state: State) -> None:
+        """Blacklists what is active in a state, and puts in what IDB has of it."""
+        wanted: dict[str, Rows] = {}
+        parts: dict[str, list[Rows]] = {name: [self._held[name][:0]] for name in self.stratum.relations}
         for one in self.adorned:
             active = state.active.get(one)
-            keys = np.empty((0, len(one[1])), np.int64) if active is None else self._there(one, active.together)
-            _change(inputs, self._listed, _name(one), keys)
+            wanted[_name(one)] = keys = (
+                self._held[_name(one)][:0] if active is None else self._there(one, active.together)
+            )
             if len(keys):
                 known = state.known[one[0]].rows
-                wanted[one[0]].append(known[among(known[:, list(one[1])], keys)])
-        for name, parts in wanted.items():
-            rows = distinct(np.concatenate(parts)) if parts else self._put_in[name][:0]
-            if len(rows) and len(self.given[name]):
-                rows = rows[~among(rows, self.given[name])]
-            _change(inputs, self._put_in, name, rows)
+                parts[one[0]].append(known[among(known[:, list(one[1])], keys)])
+        for name, found in parts.items():
+            known = distinct(np.concatenate(found))
+            wanted[name] = known[~among(known, self.given[name])]
+        inputs = {}
+        for name, rows in wanted.items():
+            gone, new = self._held[name][~among(self._held[name], rows)], rows[~among(rows, self._held[name])]
+            if len(gone) or len(new):
+                inputs[name] = Input(np.ascontiguousarray(new), np.ascontiguousarray(gone))
         if inputs:
             self._apply(inputs)
-        return sum(len(one.inserted) + len(one.deleted) for one in inputs.values())
+            self._held = wanted  # only now: if it was interrupted, the copy is as it was
 
     def _there(self, one: Adorned, keys: Rows) -> Rows:
         """The keys that some tuple of the final relation has: to blacklist others changes nothing."""
@@ -115,14 +118,6 @@ class Blacklisted:
 
 
 SHARE = 0.25  # of what evaluating the stratum takes, after which an Update is given up for that
-
-
-def _change(inputs: dict[str, Input], held: dict[str, Rows], name: str, wanted: Rows) -> None:
-    before = held[name]
-    gone, new = before[~among(before, wanted)], wanted[~among(wanted, before)]
-    if len(gone) or len(new):
-        inputs[name] = Input(np.ascontiguousarray(new), np.ascontiguousarray(gone))
-        held[name] = wanted
 
 
 def _probe(relation: Relation, columns: Columns) -> tuple[Part, tuple[Var, ...]]:

@@ -295,9 +295,15 @@ class Debugger:
 
     def _begun(self) -> Stop:
         """Where a query begins: at the first part that the user wrote."""
-        rules = self._pass_over(["A-Into"])
-        met = self._met()
+        rules, met = self._come_to(["A-Into"])
         return Stop("breakpoint" if met else "step", tuple(rules), met)
+
+    def _come_to(self, rules: list[str]) -> tuple[list[str], tuple[Breakpoint, ...]]:
+        """Passes over what the user did not write, and says which breakpoints were met before or after that."""
+        met = self._met()
+        state = self.state
+        rules = self._pass_over(rules)
+        return rules, met if met or self.state is state else self._met()
 
     def _must_go_on(self) -> None:
         if self.state.done:
@@ -332,10 +338,11 @@ class Debugger:
         else:
             self._reduce(over)
             rules.append(self.state.applied)
-        rules = self._pass_over(rules)
-        if by == "atom":
+        rules, met = self._come_to(rules)
+        if by == "atom" and not self._rests(self.state):
             rules = self._settle(rules)
-        return self._stopped("step", rules, self._met())
+            met = self._met()
+        return self._stopped("step", rules, met)
 
     def _settle(self, rules: list[str]) -> list[str]:
         """Goes on to where an atom's turn is."""
@@ -396,7 +403,7 @@ class Debugger:
                 break
             met = self._met()
             if met or self._arrived():
-                return self._stopped("step", list(rules), met)
+                return self._stopped("step", self._pass_over(list(rules)), met)
             if returned(self.state):
                 break
         return self._stopped("step", self._pass_over(list(rules)))

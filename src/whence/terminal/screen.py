@@ -5,7 +5,10 @@ It is drawn with characters only and needs no mouse, so that it works over ssh a
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from collections.abc import Iterable
+from threading import Event
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.application.current import get_app
@@ -58,6 +61,10 @@ class Screen:
         self.commands = commands
         self.message = "Enter repeats the last step; `help` lists the commands."
         self.scrolled = 0
+        self.running = False
+        self._waiting: deque[str] = deque()
+        self._pause = Event()
+        commands.debugger.paused = self._pause.is_set
         self.line = Buffer(
             completer=Words(commands),
             complete_while_typing=False,
@@ -75,7 +82,7 @@ class Screen:
         )
 
     def run(self) -> int:
-        return self.application.run() or 0
+        return self.application.run(pre_run=self._draw) or 0
 
     # Layout
 
@@ -86,17 +93,17 @@ class Screen:
         line = Window(BufferControl(self.line, input_processors=[BeforeInput("> ")]), height=1)
         body = HSplit(
             [
-                pane(self._title, height=1, style="class:bar"),
+                pane(lambda: self.title, height=1, style="class:bar"),
                 VSplit(
                     [
-                        pane(self._source, width=Dimension(weight=3)),
+                        pane(lambda: self.source, width=Dimension(weight=3)),
                         Window(width=1, char="│", style="class:line"),
-                        pane(self._stack, width=Dimension(weight=2)),
+                        pane(lambda: self.stack, width=Dimension(weight=2)),
                     ],
                     height=Dimension(weight=3),
                 ),
                 Window(height=1, char="─", style="class:line"),
-                pane(self._bindings, height=Dimension(weight=2)),
+                pane(lambda: self.bindings, height=Dimension(weight=2)),
                 Window(height=1, char="─", style="class:line"),
                 pane(self._message, height=Dimension(min=2, max=MESSAGE, preferred=4), wrap_lines=True),
                 line,
@@ -107,29 +114,6 @@ class Screen:
 
     def _rows(self, share: float) -> int:
         return max(4, int((get_app().output.get_size().rows - 8) * share))
-
-    def _title(self) -> StyleAndTextTuples:
-        return _text([view.state(self.commands.debugger)])
-
-    def _source(self) -> StyleAndTextTuples:
-        debugger = self.commands.debugger
-        if debugger.done:
-            return _text([[("title", "The answer:")], *view.answer(debugger, self._rows(0.6) - 2)])
-        return _text(view.source(debugger, self.commands.frame, self._rows(0.6)))
-
-    def _stack(self) -> StyleAndTextTuples:
-        debugger = self.commands.debugger
-        lines = view.stack(debugger, self.commands.chosen, max(2, self._rows(0.6) - 6))
-        stops = [[("stop", "● "), ("", f"{one}  ({one.met}×)")] for one in debugger.breakpoints]
-        watched = view.watches(debugger)
-        return _text([*lines, *([[("", "")], *stops] if stops else []), *([[("", "")], *watched] if watched else [])])
-
-    def _bindings(self) -> StyleAndTextTuples:
-        debugger = self.commands.debugger
-        if debugger.done:
-            return []
-        lines = view.bindings(self.commands.frame, self.scrolled, self._rows(0.4) - 2)
-        return _text(lines)
 
     def _message(self) -> StyleAndTextTuples:
         return [("", self.message)]
@@ -162,7 +146,9 @@ class Screen:
             event.app.exit(result=0)
 
         @keys.add("c-c")
-        def clear(event: KeyPressEvent) -> None:
+        def stop(event: KeyPressEvent) -> None:
+            self._waiting.clear()
+            self._pause.set()
             self.line.reset()
 
         @keys.add("c-l")
@@ -172,28 +158,62 @@ class Screen:
         return keys
 
     def _scroll(self, rows: int) -> None:
-        debugger = self.commands.debugger
-        if not debugger.done:
+        if not self.running and not self.commands.debugger.done:
             frame = self.commands.frame
             size = len(frame.bindings or frame.result)
             self.scrolled = max(0, min(self.scrolled + rows, size - 1))
+            self._draw()
 
     def _accept(self, buffer: Buffer) -> bool:
         self._do(buffer.text)
         return False
 
     def _do(self, line: str) -> None:
-        self.scrolled = 0
-        before = self.commands.debugger.state
+        """Commands run beside the screen, one after the other, so that Ctrl-C is heard."""
+        self._waiting.append(line)
+        if not self.running:
+            self.running = True
+            self.application.create_background_task(self._work())
+
+    async def _work(self) -> None:
         try:
-            said = self.commands.reply(line)
+            while self._waiting:
+                await self._run(self._waiting.popleft())
         except Leave:
             self.application.exit(result=0)
-            return
-        moved = self.commands.debugger.state is not before
-        moved |= line.startswith("watch ")
+        finally:
+            self.running = False
+
+    async def _run(self, line: str) -> None:
+        self._pause.clear()
+        self.scrolled = 0
+        self.message = "running; Ctrl-C pauses"
+        before = self.commands.debugger.state
+        said = await asyncio.get_running_loop().run_in_executor(None, self.commands.reply, line)
+        moved = self.commands.debugger.state is not before or line.startswith("watch ")
         # What a step shows is in view already.
         self.message = said.rpartition("\n")[2] if moved and self.commands.guide else "" if moved else said
+        self._draw()
+        self.application.invalidate()
+
+    def _draw(self) -> None:
+        """What the panes show, made once a stop: while a command runs, the debugger is between two states."""
+        debugger = self.commands.debugger
+        height = self._rows(0.6)
+        self.title = _text([view.state(debugger)])
+        if debugger.done:
+            self.source = _text([[("title", "The answer:")], *view.answer(debugger, height - 2)])
+            self.bindings: StyleAndTextTuples = []
+        else:
+            frame = self.commands.frame
+            self.source = _text(view.source(debugger, frame, height))
+            self.bindings = _text(view.bindings(frame, self.scrolled, self._rows(0.4) - 2))
+        lines = view.stack(debugger, self.commands.chosen, max(2, height - 6))
+        stops = [[("stop", "● "), ("", f"{one}  ({one.met}×)")] for one in debugger.breakpoints]
+        watched = view.watches(debugger)
+        self.stack = _text(
+            [*lines, *([[("", "")], *stops] if stops else []), *([[("", "")], *watched] if watched else [])]
+        )
 
 
 class Words(Completer):
@@ -205,12 +225,17 @@ class Words(Completer):
     def get_completions(self, document: Document, complete_event: object) -> Iterable[Completion]:
         typed = document.get_word_before_cursor()
         first = document.text_before_cursor.lstrip() == typed
-        debugger = self.commands.debugger
         if first:
             words = [*self.commands.commands]
         else:
-            names = None if debugger.done else self.commands.frame.bindings
-            words = [*debugger.session.program.relations, *(names.names if names else ()), "if", "hits", "here"]
+            names = None if self.commands.debugger.done else self.commands.frame.bindings
+            words = [
+                *self.commands.debugger.session.program.relations,
+                *(names.names if names else ()),
+                "if",
+                "hits",
+                "here",
+            ]
         for word in words:
             if typed and word.startswith(typed):
                 yield Completion(word, start_position=-len(typed))
