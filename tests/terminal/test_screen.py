@@ -217,9 +217,9 @@ def test_a_long_run_is_paused(folder: Path) -> None:
     running.press("resume\r")
     running.shows("running; Ctrl-C pauses")
     running.press("\x03")
-    running.shows("… ", "more")
-    running.press("stack\r")
-    running.shows("path(0, Y)")
+    running.shows("[…, ")
+    running.press("break 5\r")
+    running.shows("● 2  line 5")
     running.press("\x04")
     assert running.ends() == 0
     os.close(running.master)

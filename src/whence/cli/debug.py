@@ -57,6 +57,8 @@ def debug(options: argparse.Namespace) -> int:
         commands = _commands(session, options)
         for where in options.stops:
             commands.set_breakpoint(where)
+        if options.stops:
+            commands.debugger.restart()  # which may begin at one of them
         if options.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
             return _line_by_line(commands)
         from whence.terminal.screen import Screen

@@ -113,11 +113,13 @@ class Blacklisted:
         """Updates the copy. Which queries are active says little about what the last ones cost, so Update is always
         tried; a high one is given up, and the stratum evaluated, so that the worst case is 1 + SHARE evaluations."""
         known = self.controller.learned.get(self.stratum.relations, Learned())
-        self.controller.learned[self.stratum.relations] = Learned(known.bootstrap, changed=0.0, sure=True)
+        bootstrap = max(known.bootstrap or 0.0, LEAST)
+        self.controller.learned[self.stratum.relations] = Learned(bootstrap, changed=0.0, sure=True)
         revised(LocalRevision(self.tables, inputs), self.controller, Policy("elastic", SHARE), None, lambda: None)
 
 
 SHARE = 0.25  # of what evaluating the stratum takes, after which an Update is given up for that
+LEAST = 0.2  # seconds that evaluating it is taken to need, so that plans are kept where all is quick
 
 
 def _probe(relation: Relation, columns: Columns) -> tuple[Part, tuple[Var, ...]]:

@@ -188,6 +188,7 @@ class Screen:
         self._pause.clear()
         self.scrolled = 0
         self.message = "running; Ctrl-C pauses"
+        self.application.invalidate()
         before = self.commands.debugger.state
         said = await asyncio.get_running_loop().run_in_executor(None, self.commands.reply, line)
         moved = self.commands.debugger.state is not before or line.startswith("watch ")
