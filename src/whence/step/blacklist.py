@@ -118,8 +118,8 @@ class Blacklisted:
         revised(LocalRevision(self.tables, inputs), self.controller, Policy("elastic", SHARE), None, lambda: None)
 
 
-SHARE = 0.25  # of what evaluating the stratum takes, after which an Update is given up for that
-LEAST = 0.2  # seconds that evaluating it is taken to need, so that plans are kept where all is quick
+SHARE = 0.1  # of what evaluating the stratum takes, after which an Update is given up for that
+LEAST = 0.3  # seconds that evaluating it is taken to need, so that plans are kept where all is quick
 
 
 def _probe(relation: Relation, columns: Columns) -> tuple[Part, tuple[Var, ...]]:
