@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from bench.debug import debugging
 from bench.explain import explaining
 from bench.graphs import dense, sparse
 from bench.measure import Setting, once, tell, timed, write_input
@@ -123,4 +124,5 @@ MEASUREMENTS: dict[str, Callable[[Path, bool, Setting], list[Finding]]] = {
     "planning": planning,
     "start-up": start_up,
     "explain": explaining,
+    "debug": debugging,
 }

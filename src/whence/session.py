@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from whence.queries import Answer
     from whence.repair import Repair
     from whence.saving import Saved
+    from whence.step import Debugger
     from whence.store import Epoch, Store, Writer
 
 Warn = Callable[[Diagnostic | str], None]
@@ -445,6 +446,13 @@ class Session:
 
         self._must_be_evaluated("repaired")
         return Repair(self, unwanted, missing, since, keep, reject, answers, seconds)
+
+    def debug(self, query: str) -> Debugger:
+        """Steps through the evaluation of a query such as `path(1, Y)`, top down, with breakpoints."""
+        from whence.step import Debugger
+
+        self._must_be_evaluated("stepped through")
+        return Debugger(self, query)
 
     def _explainer(self, metric: str | Metric | None) -> Explainer:
         from whence.explain import Explainer, state_of

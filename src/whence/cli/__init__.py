@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from whence.cli import apply, chart, explain, log, plan, query, repair, repl, run, stream
+    from whence.cli import apply, chart, debug, explain, log, plan, query, repair, repl, run, stream
 
     parser = argparse.ArgumentParser(
         prog="whence", description="Datalog whose results stay current and can say where they come from."
@@ -57,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_to(commands)
     repair.add_to(commands)
     repl.add_to(commands)
+    debug.add_to(commands)
     return parser
 
 

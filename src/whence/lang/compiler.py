@@ -123,7 +123,10 @@ class ClauseCompiler:
         if lowered is not None:
             self.facts.append(core.Fact(lowered[0], self.report.source.span(head.start, head.end)))
 
-    def lowered(self, head: syntax.Atom, body: FlatBody) -> tuple[core.Atom, tuple[core.Literal, ...]] | None:
+    def lowered(
+        self, head: syntax.Atom, body: FlatBody
+    ) -> tuple[core.Atom, tuple[core.Literal, ...], list[tuple[int, int]]] | None:
+        """The core head and body, and where the first literals of the body were written; the others were added."""
         bodies = self.names.bodies
         scopes = resolve(head, body, bodies)
         typed = Inference(self.declarations.types, self.declarations.relations, bodies, scopes, self.report)
@@ -136,7 +139,7 @@ class ClauseCompiler:
         core_body = with_witnesses(core_head, with_outer(core_head, literals))
         if not check_grounded(core_head, core_body, scopes, self.report):
             return None
-        return core_head, core_body
+        return core_head, core_body, lowering.written
 
     def rule(self, clause: syntax.Clause, bodies: list[FlatBody]) -> None:
         """Adds a core rule for each head and each body that a clause stands for."""
@@ -147,8 +150,11 @@ class ClauseCompiler:
                 self.edges += edges_of(head, body, self.names.bodies)
                 lowered = self.lowered(head, body)
                 if lowered is not None:
-                    plan = self.plan(clause.plan, body, lowered[1])
-                    self.rules.append(core.Rule(lowered[0], lowered[1], origin, text, plan))
+                    core_head, core_body, written = lowered
+                    plan = self.plan(clause.plan, body, core_body)
+                    places = [(start - clause.start, end - clause.start) for start, end in written]
+                    unwritten = [None] * (len(core_body) - len(places))
+                    self.rules.append(core.Rule(core_head, core_body, origin, text, plan, (*places, *unwritten)))
 
     def plan(
         self, plan: syntax.Plan | None, written: FlatBody, lowered: tuple[core.Literal, ...]

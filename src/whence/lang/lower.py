@@ -30,11 +30,16 @@ class Lowering:
         self.sound = True
         self.anonymous = 0
         self.generated = 0
+        self.written: list[tuple[int, int]] = []  # for each literal of the rule's body, where it was written
 
     def rule(self, head: syntax.Atom, body: FlatBody) -> tuple[core.Atom, list[core.Literal]]:
         for argument in head.args:
             self.forbid_anonymous(argument, "the head of a rule", "only a body may leave a column open")
-        literals = self.body(body)
+        literals: list[core.Literal] = []
+        for literal in body:
+            literals += self.body((literal,))
+            node = literal.atom if isinstance(literal, NegatedAtom) else literal
+            self.written += [(node.start, node.end)] * (len(literals) - len(self.written))
         args = tuple(self.term(argument, literals, split=False) for argument in head.args)
         if not literals:
             literals.append(TRUE)

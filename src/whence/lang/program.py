@@ -168,13 +168,18 @@ Literal = Atom | Negation | Comparison | Aggregate
 
 @dataclass(frozen=True)
 class Rule:
-    """`head :- body.` `plan` is the user's `.plan`: for each version number, the order of the positive atoms."""
+    """`head :- body.` `plan` is the user's `.plan`: for each version number, the order of the positive atoms.
+
+    `places` says for each literal of the body which part of `text` it was written as: where that begins and ends. What
+    was only added to the body has none.
+    """
 
     head: Atom
     body: tuple[Literal, ...]
     origin: Span
     text: str
     plan: Mapping[int, tuple[int, ...]] = field(default_factory=dict, compare=False)
+    places: tuple[tuple[int, int] | None, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)

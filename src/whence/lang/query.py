@@ -7,7 +7,7 @@ the values of its variables, in the order they are first named.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whence.lang import program as core
 from whence.lang import syntax
@@ -87,7 +87,7 @@ def _compiled(body: syntax.Body, program: core.Program, report: Report) -> Query
         columns.append(column)
     for rule in compiler.rules:
         args = tuple(core.Var(column.name, column.kind) for column in columns)
-        rules.append(core.Rule(core.Atom(ANSWER, args), rule.body, rule.origin, rule.text))
+        rules.append(replace(rule, head=core.Atom(ANSWER, args)))
     return Query(core.Relation(ANSWER, tuple(columns), nothing.origin), tuple(rules), None)
 
 
@@ -102,9 +102,7 @@ def _of_one_atom(rule: core.Rule, relation: core.Relation) -> Query:
     named = core.Atom(atom.relation, args)
     answer = core.Relation(ANSWER, relation.columns, relation.origin)
     body = (named, *others)
-    return Query(
-        answer, (core.Rule(core.Atom(ANSWER, args), body, rule.origin, rule.text),), named if not others else None
-    )
+    return Query(answer, (replace(rule, head=core.Atom(ANSWER, args), body=body),), named if not others else None)
 
 
 def _variables(nodes: Iterable[syntax.Node]) -> Iterator[syntax.Variable]:

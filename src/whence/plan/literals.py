@@ -76,7 +76,7 @@ def split(body: Sequence[Literal]) -> tuple[list[Reading], list[Constraint]]:
             columns = tuple((i, arg.name if isinstance(arg, Var) else None) for i, arg in enumerate(literal.args))
             readings.append(Reading(literal, names_of([literal], anonymous=False), columns))
         else:
-            constraints += [constraint(part) for part in _simple(literal, fresh)]
+            constraints += [constraint(part) for part in flattened(literal, fresh)]
     return readings, constraints
 
 
@@ -103,14 +103,14 @@ def dear(term: Term) -> bool:
     return isinstance(term, Record) and any(map(dear, term.fields))
 
 
-def _simple(literal: Comparison | Negation | Aggregate, fresh: count[int]) -> list[Comparison | Negation | Aggregate]:
+def flattened(literal: Comparison | Negation | Aggregate, fresh: count[int]) -> list[Comparison | Negation | Aggregate]:
     """Equations of records field by field; patterns that hold only variables, constants and patterns."""
     if not isinstance(literal, Comparison) or literal.op != "=":
         return [literal]
     left, right = literal.left, literal.right
     if isinstance(left, Record) and isinstance(right, Record):
         parts = [Comparison("=", a, b) for a, b in zip(left.fields, right.fields, strict=True)]
-        return [simple for part in parts for simple in _simple(part, fresh)]
+        return [simple for part in parts for simple in flattened(part, fresh)]
     more: list[Comparison | Negation | Aggregate] = []
     if isinstance(left, Record):
         left = _pattern(left, fresh, more)

@@ -1,0 +1,1 @@
+"""The debugger for editors: a server of the Debug Adapter Protocol."""
