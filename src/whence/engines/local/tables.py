@@ -8,7 +8,7 @@ may be dead, and `live` counts those that are not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -126,6 +126,13 @@ class LocalTables:
         self.iteration = 0
         self._stratum: Sequence[Stored] = ()
         self._insert_facts()
+
+    def beside(self) -> LocalTables:
+        """Tables without tuples, of the same symbols and records."""
+        tables = LocalTables(replace(self.program, facts=()), self.counts, self.warn)
+        tables.symbols, tables.records, tables.values = self.symbols, self.records, self.values
+        tables.tick = self.tick
+        return tables
 
     # Input
 

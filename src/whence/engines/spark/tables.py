@@ -55,6 +55,8 @@ class Sizes:
             return rows
         if self.tables.is_growing(relation):
             return float(rows ** (len(columns) / arity))
+        if self.tables.is_readable_here(relation):
+            return self.tables.local.distinct(relation, columns)
         key = (relation, columns)
         if key not in self.known:
             counted = F.approx_count_distinct(F.struct(*(f"c{column}" for column in columns)))
@@ -338,14 +340,28 @@ class SparkTables:
                     self._copied.discard(name)
             self.local.begin(stratum)
             return
-        given = {name: self.frame(name) if self.rows(name) else self._empty(name) for name in stratum.relations}
         total = sum(map(self.rows, {*stratum.relations, *reads(stratum.rules)}))
         storage = StorageLevel.MEMORY_AND_DISK if is_local(self.spark) else StorageLevel.MEMORY_AND_DISK_2
         with told():
-            partitions = self.partitions_for(total)
             self._exchange = Exchange(
-                stratum, self.program, self.spark, given, storage, partitions, self.options.tail_rows
+                stratum,
+                self.program,
+                self.spark,
+                self,
+                self.local.beside(),
+                storage,
+                self.partitions_for(total),
+                self.options.tail_rows,
             )
+
+    def bring_near(self, tables: LocalTables, name: str) -> bool:
+        """Makes a relation readable in these tables too, if it is in this process or small enough to come."""
+        if not self.lives_here(name):
+            if self.stays or self.rows(name) > self.options.broadcast_rows:
+                return False
+            self.here(name)
+        tables.stored[name] = self.local.stored[name]
+        return True
 
     def derive(self, version: RuleVersion) -> None:
         if self._exchange is None:
@@ -365,7 +381,11 @@ class SparkTables:
         if self._exchange is None:
             self.local.end()
             return
-        self._frames |= self._exchange.results()
+        copies = {} if self.stays else self._exchange.whole()
+        with told():
+            self._frames |= self._exchange.results()
+        self.local.stored |= copies
+        self._copied |= copies.keys()
         self.checkpoints |= self._exchange.checkpoints()
         self._exchange = None
 
