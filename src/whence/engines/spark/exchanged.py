@@ -282,7 +282,9 @@ class Exchange:
     def end_tail(self, chunked: Chunked) -> None:
         """The tail becomes a chunk."""
         if len(chunked.tail):
-            chunked.chunks.append(self.kept(self.arranged(chunked, chunked.tail.everything())))
+            with self.encoding:
+                everything = chunked.tail.everything()
+            chunked.chunks.append(self.kept(self.arranged(chunked, everything)))
             chunked.tail.clear()
 
     def merge(self, chunked: Chunked) -> None:
