@@ -29,9 +29,9 @@ class Watched(Exchange):
 
     seen: list[tuple[str, bool, str]]
 
-    def found(self, chunked: Chunked) -> Any:
+    def found(self, chunked: Chunked, comes_from_few: bool) -> Any:
         where, chunks = "here" if chunked.here else "on Spark", bool(chunked.chunks)
-        found = super().found(chunked)
+        found = super().found(chunked, comes_from_few)
         self.seen.append((where, chunks, "tail" if isinstance(found, tuple) else "chunk"))
         return found
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from threading import Lock
 from typing import Any, Protocol
 
@@ -196,8 +196,9 @@ class Exchange:
         """What was derived and is not there yet becomes new. Returns how many tuples are."""
         self.iteration += 1
         derived = [chunked for chunked in self.relations.values() if chunked.derived or chunked.here]
+        found_of = partial(self.found, comes_from_few=self.little_is_new())
         with ThreadPoolExecutor(max(1, len(derived))) as threads:  # Spark waits more than it works
-            found = dict(zip((c.name for c in derived), threads.map(self.found, derived), strict=True))
+            found = dict(zip((c.name for c in derived), threads.map(found_of, derived), strict=True))
         for name, chunked in self.relations.items():
             chunked.derived, chunked.both_move = [], False
             chunked.here.clear()
@@ -205,15 +206,18 @@ class Exchange:
             self.renew(chunked, found.get(name))
         return sum(chunked.new_rows for chunked in self.relations.values())
 
-    def found(self, chunked: Chunked) -> Viewed | tuple[Rows, Words]:
+    def little_is_new(self) -> bool:
+        relations = self.relations.values()
+        return any(relation.new_rows for relation in relations) and not any(
+            relation.new_chunk or relation.new_rows > self.tail_rows for relation in relations
+        )
+
+    def found(self, chunked: Chunked, comes_from_few: bool) -> Viewed | tuple[Rows, Words]:
         """What was derived and is in no chunk: tuples and their counts in the driver's process, to be compared with
         the tail, if they are few and come from few; else on Spark."""
         if chunked.here:
             return self.found_here(chunked)
-        relations = self.relations.values()
-        if any(relation.new_rows for relation in relations) and not any(
-            relation.new_chunk or relation.new_rows > self.tail_rows for relation in relations
-        ):
+        if comes_from_few:
             bound = f"(monotonically_increasing_id() & {PLACE_IN_PARTITION}) <= {self.tail_rows}"
             few = self.fresh(chunked, "").where(bound).toArrow()
             if few.num_rows <= self.tail_rows:
@@ -329,8 +333,11 @@ class Exchange:
         return Viewed(checkpointed, _rows_of(checkpointed).count())  # which is the job that computes them
 
     def whole(self) -> dict[str, Stored]:
-        """The relations that are in the driver's process as a whole."""
-        return {name: self.tables.stored[name] for name, chunked in self.relations.items() if not chunked.chunks}
+        """The relations that are in the driver's process as a whole; nothing of them is new any more."""
+        found = {name: self.tables.stored[name] for name, chunked in self.relations.items() if not chunked.chunks}
+        for stored in found.values():
+            stored.old = 0
+        return found
 
     def results(self) -> dict[str, Viewed]:
         """The relations as they are now, carried and annotated; their tails stay."""

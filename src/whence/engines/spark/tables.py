@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow
@@ -33,36 +32,10 @@ from .joining import STAMP, Joining, Viewed
 from .layers import Layer
 from .options import Options
 from .placement import Placement, place, reads
+from .sizes import Sizes
 from .transfer import arrow_schema, blocks, from_spark, in_session, is_local, to_spark
 
 TASKS_A_CORE = 4  # of a decomposed stratum, whose parts are not equally large
-
-
-@dataclass
-class Sizes:
-    """What the planner asks of relations that are frames; keys are counted once, approximately."""
-
-    tables: SparkTables
-    known: dict[tuple[str, tuple[int, ...]], float] = field(default_factory=dict)
-
-    def size(self, relation: str, view: View) -> float:
-        return self.tables.rows_of_view(relation, view)
-
-    def distinct(self, relation: str, columns: tuple[int, ...]) -> float:
-        rows = self.tables.rows_of_view(relation, View.ALL)
-        arity = self.tables.program.relations[relation].arity
-        if len(columns) == arity or not rows:
-            return rows
-        if self.tables.is_growing(relation):
-            return float(rows ** (len(columns) / arity))
-        if self.tables.is_readable_here(relation):
-            return self.tables.local.distinct(relation, columns)
-        key = (relation, columns)
-        if key not in self.known:
-            counted = F.approx_count_distinct(F.struct(*(f"c{column}" for column in columns)))
-            with told():
-                self.known[key] = float(self.tables.frame(relation).frame.agg(counted).first()[0])  # type: ignore[index]
-        return max(1.0, self.known[key])
 
 
 class SparkTables:
