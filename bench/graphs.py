@@ -41,6 +41,12 @@ def chain(nodes: int) -> Facts:
     return {"edge": pairs(numbers[:-1], numbers[1:])}
 
 
+def crowd(nodes: int) -> Facts:
+    """Ten edges a node, and a path of forty nodes out of it: most of a large result at once, then little at a time."""
+    path = np.arange(nodes - 1, nodes + 40, dtype=np.int64)
+    return {"edge": np.concatenate([dense(nodes)["edge"], pairs(path[:-1], path[1:])])}
+
+
 def family(nodes: int) -> Facts:
     """Families of a fixed size, as a forest in which every fourth node has a second parent.
 

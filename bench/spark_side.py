@@ -1,9 +1,10 @@
 """One way of evaluating a program on Spark, measured in a process of its own, after Spark has started.
 
-python -m bench.spark_side local|driver|decomposed|exchanged|loop PROGRAM FOLDER OUTPUT…
+python -m bench.spark_side local|driver|decomposed|exchanged|joins|loop PROGRAM FOLDER LIMIT OUTPUT…
 
 `run`: from input in memory to results that are held; `frame`: until the results can be read as DataFrames on Spark.
-`loop` is what one writes without Whence, by hand for the program: joins of DataFrames until nothing is new.
+`joins` is `exchanged` with every iteration on Spark. `loop` is what one writes without Whence, by hand for the program:
+joins of DataFrames until nothing is new. After LIMIT seconds a run is given up; what its iterations took is told.
 """
 
 from __future__ import annotations
@@ -24,11 +25,16 @@ from whence.engines.spark.cluster import Setting, start
 from whence.engines.spark.options import PLACES, Options
 
 
+class GivenUp(Exception):
+    """It takes too long."""
+
+
 class Iterations:
     """How many there were, and how long one took in the median."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: float) -> None:
         self.times = [time.perf_counter()]
+        self.limit = limit
 
     def stratum(self, *_: object) -> None: ...
 
@@ -36,6 +42,8 @@ class Iterations:
 
     def iteration(self, *_: object) -> None:
         self.times.append(time.perf_counter())
+        if self.times[-1] - self.times[0] > self.limit:
+            raise GivenUp
 
     @property
     def median(self) -> float:
@@ -88,64 +96,77 @@ def warmed_up() -> SparkSession:
     return spark
 
 
-def by_whence(way: str, program: str, facts: dict[str, np.ndarray], outputs: list[str]) -> dict[str, object]:
+def by_whence(
+    way: str, program: str, facts: dict[str, np.ndarray], outputs: list[str], limit: float
+) -> dict[str, object]:
     path = PROGRAMS / f"{program}.dl"
     if way == "local":
         session = whence.open(path)
+    elif way == "joins":
+        options = Options(placement="exchanged", tail_rows=0)
+        session = whence.open(path, engine="spark", spark=warmed_up(), options=options)
     else:
         place = next(place for place in PLACES if place == way)
         session = whence.open(path, engine="spark", spark=warmed_up(), options=Options(placement=place))
     session.load(**facts)
-    progress = Iterations()
+    progress = Iterations(limit)
     began = time.perf_counter()
-    session.run(progress)
+    try:
+        session.run(progress)
+    except GivenUp:
+        return told(False, began, None, progress, {})
     ran = time.perf_counter()
     sizes = {name: len(session[name]) for name in outputs}
     if way != "local":
         assert {name: session[name].to_spark().count() for name in outputs} == sizes
+    return told(True, began, ran, progress, sizes) | {"frame": time.perf_counter() - began if way != "local" else None}
+
+
+def by_a_loop(program: str, facts: dict[str, np.ndarray], outputs: list[str], limit: float) -> dict[str, object]:
+    """The closure as it is usually written in PySpark."""
+    assert program == "closure", "only the closure has a loop"
+    spark = warmed_up()
+    edge = spark.createDataFrame([tuple(map(int, row)) for row in facts["edge"]], "x long, y long").cache()
+    edge.count()
+    progress = Iterations(limit)
+    began = time.perf_counter()
+    step = edge.selectExpr("x AS y", "y AS z")
+    everything: DataFrame = edge.distinct().cache()
+    new = everything
+    try:
+        while True:
+            found = new.join(step, "y").select("x", "z").distinct().withColumnRenamed("z", "y")
+            new = found.subtract(everything).cache()
+            if not new.count():
+                break
+            everything = everything.union(new).cache()
+            everything.count()
+            progress.iteration()
+    except GivenUp:
+        return told(False, began, None, progress, {})
+    ran = time.perf_counter()
+    return told(True, began, ran, progress, {outputs[0]: everything.count()})
+
+
+def told(done: bool, began: float, ran: float | None, progress: Iterations, sizes: dict[str, int]) -> dict[str, object]:
     return {
-        "run": ran - began,
-        "frame": time.perf_counter() - began if way != "local" else None,
+        "done": done,
+        "run": (ran or time.perf_counter()) - began,
+        "frame": None,
         "iterations": len(progress.times) - 1,
         "iteration": progress.median,
         "sizes": sizes,
     }
 
 
-def by_a_loop(program: str, facts: dict[str, np.ndarray], outputs: list[str]) -> dict[str, object]:
-    """The closure as it is usually written in PySpark."""
-    assert program == "closure", "only the closure has a loop"
-    spark = warmed_up()
-    edge = spark.createDataFrame([tuple(map(int, row)) for row in facts["edge"]], "x long, y long").cache()
-    edge.count()
-    began = time.perf_counter()
-    step = edge.selectExpr("x AS y", "y AS z")
-    everything: DataFrame = edge.distinct().cache()
-    new = everything
-    iterations = 1
-    while True:
-        found = new.join(step, "y").select("x", "z").distinct().withColumnRenamed("z", "y")
-        new = found.subtract(everything).cache()
-        iterations += 1
-        if not new.count():
-            break
-        everything = everything.union(new).cache()
-        everything.count()
-    ran = time.perf_counter() - began
-    return {
-        "run": ran,
-        "frame": ran,
-        "iterations": iterations,
-        "iteration": ran / iterations,
-        "sizes": {outputs[0]: everything.count()},
-    }
-
-
 def main() -> None:
-    way, program, folder, *outputs = sys.argv[1:]
+    way, program, folder, seconds, *outputs = sys.argv[1:]
+    limit = float(seconds)
     facts = {path.stem: np.load(path) for path in Path(folder).glob("*.npy")}
     memory = Memory()
-    measured = by_a_loop(program, facts, outputs) if way == "loop" else by_whence(way, program, facts, outputs)
+    measured = (
+        by_a_loop(program, facts, outputs, limit) if way == "loop" else by_whence(way, program, facts, outputs, limit)
+    )
     measured["peak"] = memory.stop()
     print(json.dumps(measured))
 

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import whence
-from whence.engines.spark.options import Options
+from whence.engines.spark.options import PLACES, Options
 from whence.store import Store
 
 WHENCE = str(Path(sys.executable).with_name("whence"))
@@ -123,6 +123,20 @@ def test_results_are_ordinary_frames(spark: SparkSession, place: str) -> None:
         assert (0, 0, -0.0, "", None) not in session["b"]
         assert (0, "x", 0.0, "", None) not in session["b"]
         assert session["b"].to_arrow().column("u").to_pylist().count(2**64 - 1) == 1
+
+
+def test_a_frame_costs_no_job(spark: SparkSession) -> None:
+    """Not even for a relation that the kernel has made: its tuples go to Spark with the query that reads them."""
+    text = ".decl a(n: number)\n.decl b(n: number)\na(1). a(2).\nb(n) :- a(n).\nb(n) :- b(n), a(n).\n"
+    jobs = spark.sparkContext.statusTracker().getJobIdsForGroup
+    for place in PLACES:
+        with whence.open(text=text, engine="spark", spark=spark, options=Options(placement=place)) as session:
+            session.run()
+            before = len(jobs(None))
+            frame = session["b"].to_spark()
+            assert len(jobs(None)) == before
+            assert frame.count() == 2
+            assert len(jobs(None)) > before
 
 
 def test_frames_in_hand_tuples_and_facts_together(spark: SparkSession) -> None:

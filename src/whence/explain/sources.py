@@ -38,10 +38,8 @@ def in_store(store: Store, epoch: int | None = None, announce: Callable[[str], N
 
 def on_spark(tables: SparkTables) -> Window:
     """The state of a session on Spark: relations that live there are looked up there, the others are here already."""
-    own = LocalTables(replace(tables.program, facts=()))
-    local = tables.local
-    own.symbols, own.records, own.values = local.symbols, local.records, local.values
-    own.stored |= {name: local.stored[name] for name in tables.program.relations if tables.lives_here(name)}
+    own = tables.local.beside()
+    own.stored |= {name: tables.local.stored[name] for name in tables.program.relations if tables.lives_here(name)}
     elsewhere = [name for name in tables.program.relations if not tables.lives_here(name)]
     return Window(tables.program, own, OnSpark(tables), elsewhere)
 

@@ -8,7 +8,7 @@ may be dead, and `live` counts those that are not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -149,6 +149,13 @@ class LocalTables:
     def _make_vectors(self) -> None:
         for name in dict.fromkeys(rule.head.relation for rule in self.program.rules) if self._dense else ():
             self.vectors.setdefault(name, Vectors(self.kernel, self.program.relations[name].arity))
+
+    def beside(self) -> LocalTables:
+        """Tables without tuples, of the same symbols and records."""
+        tables = LocalTables(replace(self.program, facts=()), self.counts, self.warn)
+        tables.symbols, tables.records, tables.values = self.symbols, self.records, self.values
+        tables.tick = self.tick
+        return tables
 
     # Input
 

@@ -100,6 +100,8 @@ def engine_session(session: SparkSession, adaptive: bool = False) -> SparkSessio
     own.conf.set("spark.sql.adaptive.autoBroadcastJoinThreshold", "-1")
     own.conf.set("spark.sql.ansi.enabled", "false")
     own.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    # It takes long, and where a frame is in a union twice, its checkpoint fails: "key not found: c0".
+    own.conf.set("spark.sql.constraintPropagation.enabled", "false")
     return own
 
 

@@ -22,7 +22,8 @@ def _share_of_memory(bytes_a_tuple: int, share: int) -> int:
 class Options:
     """`driver_rows`: the most tuples that a stratum evaluated in the driver's process reads. `broadcast_rows`: the
     most that are sent to every task. `partitions`: how many parts a relation on Spark has at first. `tail_rows`: the
-    most new tuples of a relation that an iteration on Spark takes to the driver's process."""
+    most new tuples of a relation that an iteration on Spark takes to the driver's process; with 0, all of an exchanged
+    stratum is on Spark."""
 
     setting: Setting = field(default_factory=Setting)
     placement: Place | None = None

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow
@@ -33,34 +32,10 @@ from .joining import STAMP, Joining, Viewed
 from .layers import Layer
 from .options import Options
 from .placement import Placement, place, reads
+from .sizes import Sizes
 from .transfer import arrow_schema, blocks, from_spark, in_session, is_local, to_spark
 
 TASKS_A_CORE = 4  # of a decomposed stratum, whose parts are not equally large
-
-
-@dataclass
-class Sizes:
-    """What the planner asks of relations that are frames; keys are counted once, approximately."""
-
-    tables: SparkTables
-    known: dict[tuple[str, tuple[int, ...]], float] = field(default_factory=dict)
-
-    def size(self, relation: str, view: View) -> float:
-        return self.tables.rows_of_view(relation, view)
-
-    def distinct(self, relation: str, columns: tuple[int, ...]) -> float:
-        rows = self.tables.rows_of_view(relation, View.ALL)
-        arity = self.tables.program.relations[relation].arity
-        if len(columns) == arity or not rows:
-            return rows
-        if self.tables.is_growing(relation):
-            return float(rows ** (len(columns) / arity))
-        key = (relation, columns)
-        if key not in self.known:
-            counted = F.approx_count_distinct(F.struct(*(f"c{column}" for column in columns)))
-            with told():
-                self.known[key] = float(self.tables.frame(relation).frame.agg(counted).first()[0])  # type: ignore[index]
-        return max(1.0, self.known[key])
 
 
 class SparkTables:
@@ -351,14 +326,28 @@ class SparkTables:
                     self._copied.discard(name)
             self.local.begin(stratum)
             return
-        given = {name: self.frame(name) if self.rows(name) else self._empty(name) for name in stratum.relations}
         total = sum(map(self.rows, {*stratum.relations, *reads(stratum.rules)}))
         storage = StorageLevel.MEMORY_AND_DISK if is_local(self.spark) else StorageLevel.MEMORY_AND_DISK_2
         with told():
-            partitions = self.partitions_for(total)
             self._exchange = Exchange(
-                stratum, self.program, self.spark, given, storage, partitions, self.options.tail_rows
+                stratum,
+                self.program,
+                self.spark,
+                self,
+                self.local.beside(),
+                storage,
+                self.partitions_for(total),
+                self.options.tail_rows,
             )
+
+    def bring_near(self, tables: LocalTables, name: str) -> bool:
+        """Makes a relation readable in these tables too, if it is in this process or small enough to come."""
+        if not self.lives_here(name):
+            if self.stays or self.rows(name) > self.options.broadcast_rows:
+                return False
+            self.here(name)
+        tables.stored[name] = self.local.stored[name]
+        return True
 
     def derive(self, version: RuleVersion) -> None:
         if self._exchange is None:
@@ -378,7 +367,11 @@ class SparkTables:
         if self._exchange is None:
             self.local.end()
             return
-        self._frames |= self._exchange.results()
+        copies = {} if self.stays else self._exchange.whole()
+        with told():
+            self._frames |= self._exchange.results()
+        self.local.stored |= copies
+        self._copied |= copies.keys()
         self.checkpoints |= self._exchange.checkpoints()
         self._exchange = None
 
