@@ -105,3 +105,10 @@ def test_a_strategy_that_ends_elsewhere_is_reported(monkeypatch: pytest.MonkeyPa
     history = History({"edge": np.array([[1, 2]])}, ())
     maintain_runs.compare("chain", "closure", history, ["update", "dense"], Way(tmp_path, tmp_path), problems)
     assert problems == ["chain: dense leaves path with other tuples, iterations or counts"]
+
+
+@pytest.mark.slow
+def test_repairs_are_never_larger_than_what_delta_debugging_finds() -> None:
+    ran = bench("--quick", module="repair")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "larger in 0" in ran.stdout
