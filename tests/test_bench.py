@@ -125,3 +125,10 @@ def test_the_circuit_engine_agrees_with_the_local_one(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "10 rules" in ran.stdout
     assert [line.split()[3] for line in ran.stdout.splitlines() if "%" in line] == ["circuit", "elastic"] * 2
+
+
+@pytest.mark.slow
+def test_repairs_are_never_larger_than_what_delta_debugging_finds() -> None:
+    ran = bench("--quick", module="repair")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "larger in 0" in ran.stdout
