@@ -119,3 +119,9 @@ def test_the_circuit_engine_agrees_with_the_local_one(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "10 rules" in ran.stdout
     assert [line.split()[3] for line in ran.stdout.splitlines() if "%" in line] == ["circuit", "elastic"] * 2
+
+
+def test_rules_that_come_and_go_leave_the_state_of_a_fresh_run() -> None:
+    ran = bench("--quick", module="rules")
+    assert ran.returncode == 0, ran.stderr
+    assert "100 rules" in ran.stdout

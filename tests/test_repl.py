@@ -191,6 +191,9 @@ def test_lines_from_a_pipe(tmp_path: Path) -> None:
     assert "<query>:1:7: error: expected `,` or `)`" in ran.stderr
 
 
+READY = "\x1b[?2004h"  # what a terminal is told when a line is to be edited
+
+
 class Terminal:
     """A pseudo-terminal with the prompt in it."""
 
@@ -218,7 +221,7 @@ class Terminal:
                     break
             assert time.monotonic() < end, f"{wanted!r} is not in {self.told!r}"
         assert wanted in self.told, self.told
-        self.told = ""
+        self.told = self.told.partition(wanted)[2]
 
     def ended(self) -> int:
         end = time.monotonic() + 30
@@ -233,7 +236,7 @@ class Terminal:
 
 def test_in_a_terminal(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path)
-    terminal.until(">")
+    terminal.until(READY)
     terminal.type(".decl edge(x: number, y: number)\r")
     terminal.until("epoch 1")
     terminal.type("edge(1, 2).\r")
@@ -246,12 +249,18 @@ def test_in_a_terminal(tmp_path: Path) -> None:
     terminal.until("ge(")
     terminal.type("x, y).\r")
     terminal.until("+ path(1, 2)")
-    terminal.type("path(garbage\x03")  # Ctrl-C gives the line up
-    terminal.until(">")
-    terminal.type("\x1b[A\x1b[A\x1b[A")  # what was typed before comes back
-    terminal.type("\x03:explain path(1, 2)\r")
+    terminal.until(READY)
+    terminal.type("path(gar")
+    terminal.until("gar")
+    terminal.type("\x03")  # Ctrl-C gives the line up
+    terminal.until(READY)
+    terminal.type("\x1b[A")  # what was typed before comes back
+    terminal.until("edge(")
+    terminal.type("\x03")
+    terminal.until(READY)
+    terminal.type(":explain path(1, 2)\r")
     terminal.until("R1  path(x, y) :- edge(x, y).")
-    terminal.until(">")
+    terminal.until(READY)
     terminal.type("\x04")
     assert terminal.ended() == 0
     assert "+path(x, y) :-" in (tmp_path / "whence" / "repl_history").read_text()

@@ -395,6 +395,7 @@ class Session:
         self._programs = []
         self.kept_as(Saved(store, described.number))
 
+    @listening()
     def query(self, text: str, *, limit: int | None = None) -> Answer:
         """The answer to a query such as `path(1, X)` or `path(1, X), !edge(1, X), X > 3`: of a single atom the tuples
         that match, of any other body the values of its variables."""

@@ -17,6 +17,7 @@ from oracle.generate import program as random_program
 from whence.engines.local.revision import LocalRevision
 from whence.errors import WhenceError
 from whence.lang import ProgramError, compile_text
+from whence.maintain import elastic
 from whence.state import impact_of
 from whence.store import Store
 
@@ -269,3 +270,34 @@ def test_questions_of_a_session() -> None:
     assert session.query("path(X, 4), !edge(X, 4)").to_json() == {"columns": ["X"], "tuples": [[1], [2]]}
     assert session.query("path(X, Y)", limit=1).found == len(session["path"])
     assert annotated(session) == fresh(CLOSURE + STEP, edge=EDGES)
+
+
+def test_a_fact_may_come_with_the_text_and_with_the_change() -> None:
+    session = closure()
+    impact = session.update(insert={"edge": [(7, 8)]}, program=compile_text(CLOSURE + "edge(7, 8). edge(7, 8)."))
+    assert list(impact.inserted["edge"]) == [(7, 8)]
+    assert annotated(session) == fresh(CLOSURE, edge=[*EDGES, (7, 8)])
+    session.undo()
+    assert annotated(session) == fresh(CLOSURE, edge=EDGES)
+
+
+def test_what_went_with_its_type_can_be_read_in_the_impact() -> None:
+    with whence.open(text=".type List = [head: number, tail: List]\n.decl l(x: List)\n.input l\n") as session:
+        session.load(l=[((1, (2, None)),)])
+        session.run()
+        impact = session.replace_program(text=".decl m(x: number)\n")
+        assert list(impact.deleted["l"]) == [((1, (2, None)),)]
+        session.undo()
+        assert list(session["l"]) == [((1, (2, None)),)]
+
+
+def test_elastic_gives_up_a_rule_that_costs_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elastic, "ALWAYS", 0.0)
+    edges = [(x, (x * 7 + 1) % 400) for x in range(400)]
+    session = whence.open(text=CLOSURE, strategy="elastic")
+    session.load(edge=edges)
+    session.run()
+    impact = session.add_rule("path(x, z) :- edge(x, _), edge(_, z), x + z > 2.", share=1e-9)
+    report = next(report for report in impact.strata if report.relations == ("path",))
+    assert (report.strategy, report.reason[:19]) == ("bootstrap", "Update was given up")
+    assert annotated(session) == fresh(session.text[0], edge=edges)

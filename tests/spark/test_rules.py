@@ -51,9 +51,25 @@ path(x, y) :- edge(x, y).
 .decl back(x: number, y: number)
 back(x, y) :- path(y, x).
 """
+PATHS = CLOSURE[: CLOSURE.index(".decl back")]
 EDGES = [(1, 2), (2, 3), (3, 4), (4, 4)]
 
 
+def test_a_rule_comes_and_goes(spark: SparkSession) -> None:
+    step = "path(x, z) :- path(x, y), edge(y, z)."
+    with whence.open(text=PATHS) as here, opened(spark, PATHS, edge=EDGES) as session:
+        here.load(edge=EDGES)
+        here.run()
+        session.add_rule(step, strategy="update")
+        here.add_rule(step)
+        assert state(session) == state(here)
+        assert not session.engine.tables.lives_here("path")  # type: ignore[attr-defined]
+        session.undo()
+        here.undo()
+        assert state(session) == state(here)
+
+
+@pytest.mark.slow
 def test_rules_come_and_go(spark: SparkSession) -> None:
     with whence.open(text=CLOSURE) as here, opened(spark, CLOSURE, edge=EDGES) as session:
         here.load(edge=EDGES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,18 +43,21 @@ def repl(options: argparse.Namespace) -> int:
         conversation = Conversation(session, console, options.strategy, options.show)
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             return _plain(conversation)
-        from whence.cli.terminal import lines
+        from whence.cli.terminal import Terminal
 
         print(conversation.greeting())
-        for text in lines(conversation):
+        terminal = Terminal(conversation)
+        while True:
+            text = None
             try:
-                answer = conversation.reply(text)
-            except KeyboardInterrupt:
-                answer = "interrupted; nothing has changed"
-            if answer is None:
-                break
-            if answer:
-                print(answer)
+                text = terminal.read()
+                answer = None if text is None else conversation.reply(text)
+                if answer is None:
+                    break
+                if answer:
+                    print(answer)
+            except KeyboardInterrupt:  # what was typed is given up, or what it asked for, which has then not happened
+                print("" if text is None else "interrupted")
         if conversation.unsaved:
             print(conversation.left())
     return 0
@@ -65,7 +69,7 @@ def _plain(conversation: Any) -> int:
     from whence.errors import WhenceError
 
     status, text = 0, ""
-    for line in [*sys.stdin, "\n"]:
+    for line in chain(sys.stdin, ["\n"]):
         text += line
         if not is_complete(text.removesuffix("\n") if line.strip() else text, conversation.words):
             continue

@@ -24,12 +24,12 @@ def is_complete(text: str, commands: frozenset[str]) -> bool:
     stripped = text.strip()
     if not stripped or text.endswith("\n") or is_command(stripped, commands):
         return True
-    report = Report(Source(stripped, ""))
-    kinds = tokenize(report).kinds[:-1]
+    kinds, texts, _ = tokenize(Report(Source(stripped, "")))
+    kinds = kinds[:-1]
     if not kinds:
-        return not report.failed  # a comment, which may not be closed yet
-    if kinds[-1] == "bad":
-        return not stripped.rpartition("/*")[2] or "/*" not in stripped
+        return True
+    if kinds[-1] == "bad":  # nothing that follows makes it right, unless it is a comment that is not closed yet
+        return not texts[-2].startswith("/*")
     depth = sum((kind in OPENING) - (kind in CLOSING) for kind in kinds)
     if depth > 0 or kinds[-1] in GOES_ON:
         return False

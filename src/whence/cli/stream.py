@@ -158,5 +158,8 @@ def _say(applied: Applied, options: argparse.Namespace) -> None:
         print(json.dumps(applied.to_json()), flush=True)
     elif not options.quiet:
         impact = applied.impact
-        sizes = f"change {signed(total(applied.change.sizes))}, impact {signed(total(impact_sizes(impact)))}"
+        sizes = f"change {signed(total(applied.change.sizes))}"
+        if applied.rules:
+            sizes += f", program {signed((len(applied.rules['added']), len(applied.rules['removed'])))}"
+        sizes += f", impact {signed(total(impact_sizes(impact)))}"
         print(f"epoch {applied.epoch}: {sizes}, {impact.strategy}, {time_text(impact.seconds)}", flush=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -20,23 +20,23 @@ PROMPT, FURTHER = "> ", "… "
 WORD = re.compile(r"[:.]?[A-Za-z_?][A-Za-z0-9_?-]*$|[:.]$")
 
 
-def lines(conversation: Conversation) -> Iterator[str]:
-    """One statement after the other, until the user ends."""
-    session: PromptSession[str] = PromptSession(
-        history=_history(),
-        completer=Words(conversation),
-        complete_while_typing=False,
-        multiline=True,
-        key_bindings=_keys(conversation),
-        prompt_continuation=FURTHER,
-    )
-    while True:
+class Terminal:
+    def __init__(self, conversation: Conversation) -> None:
+        self._session: PromptSession[str] = PromptSession(
+            history=_history(),
+            completer=Words(conversation),
+            complete_while_typing=False,
+            multiline=True,
+            key_bindings=_keys(conversation),
+            prompt_continuation=FURTHER,
+        )
+
+    def read(self) -> str | None:
+        """The next statement; None when the user ends."""
         try:
-            yield session.prompt(PROMPT)
-        except KeyboardInterrupt:
-            continue
+            return self._session.prompt(PROMPT)
         except EOFError:
-            return
+            return None
 
 
 def _keys(conversation: Conversation) -> KeyBindings:

@@ -10,7 +10,7 @@ A rule that a program has twice counts twice. Rules that only moved in the text,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
 
 from whence.lang.program import Directive, Fact, Literal, Program, Relation, Rule, Term, Var
@@ -44,20 +44,25 @@ def declaration(relation: Relation) -> str:
 
 
 def difference(before: Program, after: Program) -> Difference:
+    same = 0  # most edits are at the end
+    for one, other in zip(before.rules, after.rules, strict=False):
+        if one != other:
+            break
+        same += 1
+    old, new = ([(meaning(rule), rule) for rule in program.rules[same:]] for program in (before, after))
     return Difference(
-        without(after.rules, before.rules),
-        without(before.rules, after.rules),
+        _without(new, old),
+        _without(old, new),
         tuple(relation for name, relation in after.relations.items() if name not in before.relations),
         tuple(relation for name, relation in before.relations.items() if name not in after.relations),
     )
 
 
-def without(rules: Sequence[Rule], others: Iterable[Rule]) -> tuple[Rule, ...]:
+def _without(rules: Sequence[tuple[Hashable, Rule]], others: Sequence[tuple[Hashable, Rule]]) -> tuple[Rule, ...]:
     """The rules that are not among the others, as often as there are more of them; of equal ones, the last."""
-    left = Counter(map(meaning, others))
+    left = Counter(shape for shape, _ in others)
     found = []
-    for rule in rules:
-        shape = meaning(rule)
+    for shape, rule in rules:
         if left[shape]:
             left[shape] -= 1
         else:

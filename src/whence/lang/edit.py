@@ -129,10 +129,10 @@ def _twice(item: Item, removed: Sequence[Item]) -> tuple[str, str]:
 
 def _means(item: Item, other: Item) -> bool:
     """Whether an item is the other one, or names what the other declares."""
-    return item.key == other.key or (item.what == other.what and item.key == declared(other))
+    return item.key == other.key or (item.what == other.what and item.key == _declared(other))
 
 
-def declared(item: Item) -> Hashable:
+def _declared(item: Item) -> Hashable:
     """What is left of a declaration when only its name is given."""
     return tuple((part[0], part[1]) for part in item.key) if item.what in (".decl", ".type") else None
 

@@ -156,6 +156,8 @@ class Controller:
                     ready = self._stays(known, changed, rules)
                     return self._bootstrap(stratum, revision, started, reason, ready, progress)
                 budget = _budget(known, changed, whole, expected, policy.share)
+                if rules:  # what is known is of facts
+                    budget = max(policy.share * whole, ALWAYS)
             try:
                 progress.placed("update", reason)
                 return self._update(stratum, changed, revision, started, budget, reason, progress)

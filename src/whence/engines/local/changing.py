@@ -99,12 +99,12 @@ def with_program(
     for name in dict.fromkeys([*came, *went]):
         relation = tables.program.relations[name]
         none: Rows = np.empty((0, relation.arity), np.int64)
-        inserted, deleted = _distinct(came.get(name, none), tables), _distinct(went.get(name, none), tables)
+        inserted, deleted = came.get(name, none), went.get(name, none)
         stored = state.holding(name, np.concatenate([inserted, deleted]))
         given = inputs.get(name, Input(none, none))
         inputs[name] = Input(
-            np.concatenate([given.inserted, inserted[~is_input(stored, inserted)]]),
-            np.concatenate([given.deleted, deleted[is_input(stored, deleted)]]),
+            _distinct(np.concatenate([given.inserted, inserted[~is_input(stored, inserted)]]), tables),
+            _distinct(np.concatenate([given.deleted, deleted[is_input(stored, deleted)]]), tables),
         )
     for relation in transition.going:
         inputs[relation.name] = Input(np.empty((0, relation.arity), np.int64), state.given(relation.name))

@@ -139,7 +139,7 @@ class LocalTables:
         }
         with uninterrupted:
             self.program = program
-            self.values.types = program.types
+            self.values.types = {**self.values.types, **program.types}  # what is gone may yet be read in an impact
             self.stored = tables
             self.vectors = {name: vectors for name, vectors in self.vectors.items() if name in relations}
             self._make_vectors()
