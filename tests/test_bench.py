@@ -132,9 +132,3 @@ def test_repairs_are_never_larger_than_what_delta_debugging_finds() -> None:
     ran = bench("--quick", module="repair")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "larger in 0" in ran.stdout
-
-
-def test_rules_that_come_and_go_leave_the_state_of_a_fresh_run() -> None:
-    ran = bench("--quick", module="rules")
-    assert ran.returncode == 0, ran.stderr
-    assert "100 rules" in ran.stdout
