@@ -106,7 +106,7 @@ class LocalRevision:
         self.tables.own = frozenset(stratum.relations)
         self.iteration = 0
         for name in stratum.relations:
-            stored = stamped(self.tables, name)
+            stored = stamped(self.tables, self.stored(name))
             vectors = self.tables.vectors.get(name)
             revised = Revised(self.tables.kernel, stored, self.logs.setdefault(name, Log()), vectors)
             self.own[name] = revised
@@ -326,9 +326,8 @@ class LocalRevision:
             vectors.commit()
 
 
-def stamped(tables: LocalTables, name: str) -> Stored:
+def stamped(tables: LocalTables, stored: Stored) -> Stored:
     """A relation with a stamp for each row."""
-    stored = tables.stored[name]
     if not stored.table.stamped:
         started = perf_counter()
         stored.live = stored.stop = len(stored.table)

@@ -70,7 +70,7 @@ def beside(tables: LocalTables, differences: Differences, exact: bool = True) ->
     try:
         for name, difference in differences.items():
             with uninterrupted:
-                stored = stamped(tables, name)
+                stored = stamped(tables, tables.stored[name])
                 table = stored.table
                 went = np.ascontiguousarray(difference.went).reshape(-1)
                 places = np.empty(len(difference.went), np.int64)
