@@ -132,7 +132,8 @@ def fresh(world: World) -> whence.Session:
 # Where an update is broken off: these, in this process, are all that an update does between its beginning and commit.
 PLACES: list[tuple[Any, str]] = [
     *((LocalRevision, name) for name in ("begin", "collect", "sift", "derive", "take_effect", "settle", "end")),
-    *((LocalRevision, name) for name in ("apply", "recompute", "_show", "_stamped", "_differ")),
+    *((LocalRevision, name) for name in ("apply", "recompute", "run_ahead", "_show", "_differ")),
+    (revision, "stamped"),
     (local_engine, "_differences"),
     *((Revised, name) for name in ("change_input", "weigh", "show", "take_effect", "settle")),
     (Log, "room"),

@@ -236,7 +236,7 @@ def test_an_interrupt_leaves_the_session_as_it_was() -> None:
     session.update(insert={"edge": edges[::2]}, delete={"edge": [(-1, nodes[0][0])]})
     before, learned = state(session), session.engine.learned()
     interrupted = 0
-    for moment in range(1, 25):
+    for moment in (1, 3, 6, 12, 24):
         timer = threading.Timer(0.005 * moment, signal.raise_signal, [signal.SIGINT])
         try:
             timer.start()

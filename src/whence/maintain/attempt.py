@@ -15,7 +15,7 @@ from time import perf_counter
 from whence.maintain.pace import Pace
 from whence.tables import Revision
 
-ALWAYS = 0.002  # seconds that an Update may take in any case
+ALWAYS = 0.01  # seconds that an Update may take in any case
 PROBE = 0.05  # the share of Bootstrap that it takes to see how an Update goes
 EARLY = 0.02  # what is less than this part of the work tells nothing of the rest
 COARSE = 1.25  # how much longer than Bootstrap it may seem to take in the first batch, where that is told badly

@@ -145,11 +145,11 @@ class Repair:
 
     @property
     def unwanted(self) -> list[str]:
-        return list(self.texts(self.faults.unwanted).values())
+        return sorted(self.texts(self.faults.unwanted).values())
 
     @property
     def missing(self) -> list[str]:
-        return list(self.texts(self.faults.missing).values())
+        return sorted(self.texts(self.faults.missing).values())
 
     def texts(self, keys: Sequence[Key]) -> Mapping[Key, str]:
         return self._explainer.wording.tuple_texts(keys)
