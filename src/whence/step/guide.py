@@ -6,6 +6,7 @@ only says which rule, which atom and which call belong to the proof, and goes fr
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
     from whence.session import Session
 
 
-class Guide:
+class Guide(ABC):
     """`follow` goes on to the next place, and says what there is to see."""
 
     def __init__(self, debugger: Debugger) -> None:
         self.debugger = debugger
 
-    def follow(self) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def follow(self) -> str: ...
 
 
 class AlongProof(Guide):
