@@ -98,6 +98,22 @@ def test_a_state_that_has_shrunk_is_bootstrapped_sooner(clock: list[float]) -> N
     assert given_up(made)
 
 
+def test_what_was_expected_makes_it_given_up_sooner(clock: list[float]) -> None:
+    revision = Under(iteration=1)
+    hoped, doubted, hopeless = (
+        Attempt(revision, 1.0, 100, 0.2, EVEN, expected)  # type: ignore[arg-type]
+        for expected in (0.5, 2.0, 5.0)
+    )
+    for made in (hoped, doubted, hopeless):
+        made.watch()
+    clock[0], revision.iteration = 0.3, 4
+    assert not given_up(hoped), "0.7 s are left"
+    assert given_up(doubted)
+    clock[0], revision.iteration = 0.21, 10
+    assert not given_up(doubted), "little is left"
+    assert given_up(hopeless)
+
+
 def test_arrangements_do_not_count(clock: list[float]) -> None:
     revision = Under()
     made = Attempt(revision, 1.0, 100, 0.2, Pace())  # type: ignore[arg-type]

@@ -19,6 +19,8 @@ ALWAYS = 0.01  # seconds that an Update may take in any case
 PROBE = 0.05  # the share of Bootstrap that it takes to see how an Update goes
 EARLY = 0.02  # what is less than this part of the work tells nothing of the rest
 COARSE = 1.25  # how much longer than Bootstrap it may seem to take in the first batch, where that is told badly
+DOUBT = 0.5  # of Bootstrap, that the rest may take where more than Bootstrap was expected of the whole
+HOPELESS = 4.0  # Bootstraps: where so much was expected, the share counts whatever tells
 EVENTS = 0.6  # the part of the work that is taken to be done once all events of the first batch wait
 
 
@@ -41,14 +43,18 @@ class Course:
 
 
 class Attempt:
-    """`watch` raises GaveUp. `whole` is what Bootstrap took last, for a stratum of so many `tuples`."""
+    """`watch` raises GaveUp. `whole` is what Bootstrap took last, for a stratum of so many `tuples`; `expected` is what
+    the Update is expected to take, as a part of that."""
 
-    def __init__(self, revision: Revision, whole: float, tuples: float, share: float, pace: Pace) -> None:
+    def __init__(
+        self, revision: Revision, whole: float, tuples: float, share: float, pace: Pace, expected: float = 0.0
+    ) -> None:
         self.revision = revision
         self.whole = whole
         self.tuples = tuples
         self.share = share
         self.pace = pace
+        self.expected = expected
         self.course = Course()
         self._started = perf_counter()
         self._arranging = revision.arranging
@@ -77,10 +83,12 @@ class Attempt:
         if seconds < max(ALWAYS, PROBE * self.whole):
             return
         left = self.left()
-        if left is None:
+        if left is None or self.expected > HOPELESS:
             most, cost = self.share * self.whole, seconds
         else:
-            most, cost = self.bootstrap * (COARSE if self._in_first_batch else 1.0), left
+            doubted = self.expected > 1 and self.pace.recursive
+            sure = DOUBT if doubted else COARSE if self._in_first_batch else 1.0
+            most, cost = sure * self.bootstrap, left
         if cost > most:
             raise GaveUp
 

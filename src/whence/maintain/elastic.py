@@ -62,8 +62,8 @@ class Learned:
     """Of a stratum: seconds of its last Bootstrap, and the part of that which an Update takes for each changed tuple.
 
     `seen` is the size of the change from which the latter is known. `worked` is the size of a change for which Update
-    was the better choice, 0 if it was not lately; `failed` how many Updates in a row were not, and `passed_over`
-    how many were not tried since.
+    was the better choice, 0 if it was not lately. Of changes about as large as `too_large`, `failed` in a row were
+    given up, and `passed_over` were not tried since.
     """
 
     bootstrap: float | None = None
@@ -71,6 +71,7 @@ class Learned:
     changed: float | None = None
     seen: int = 0
     worked: int = 0
+    too_large: int = 0
     failed: int = 0
     passed_over: int = 0
 
@@ -167,12 +168,12 @@ class Controller:
                     if not kept:
                         reason = f"{rules}: nothing is kept"
                         return self._bootstrap(stratum, revision, started, reason, False, progress)
-                if _hopeless(known, changed, expected, whole) and not rules:
+                if _hopeless(known, changed, whole) and not rules:
                     known.passed_over += 1
                     ready = self._stays(known, changed, rules)
                     return self._bootstrap(stratum, revision, started, reason, ready, progress)
                 size = sum(revision.size(name, View.ALL) for name in stratum.relations)
-                attempt = Attempt(revision, whole, size, share, known.pace)
+                attempt = Attempt(revision, whole, size, share, known.pace, expected)
                 revision.watch = attempt.watch
             try:
                 progress.placed("update", reason)
@@ -187,7 +188,7 @@ class Controller:
                     times_more = (report.inserted + report.deleted) / max(1, done)
                     total = spent + left if left is not None else spent * max(1.0, times_more)
                     self._learn(known, changed, min(max(total, whole), MOST * whole), whole)
-                    known.failed, known.passed_over = known.failed + 1, 0
+                    known.too_large, known.failed, known.passed_over = changed, known.failed + 1, 0
                 return report
             except Uncountable:
                 revision.drop()
@@ -218,7 +219,9 @@ class Controller:
             versions, plans = self._versions[stratum.relations]
         inserted, deleted = update(stratum, versions, revision, progress, plans, attempt.course)
         if not rules:
-            known.worked, known.failed = changed, 0
+            known.worked = changed
+            if changed * ALIKE >= known.too_large:
+                known.failed = 0
             self._learn(known, changed, attempt.seconds, known.bootstrap or attempt.seconds)
         return StratumReport(stratum.relations, "update", reason, perf_counter() - started, inserted, deleted)
 
@@ -289,11 +292,11 @@ class Controller:
                 self.learned[strata[text]] = Learned(**{**known, "pace": Pace.of_json(known["pace"])})
 
 
-def _hopeless(known: Learned, changed: int, expected: float, whole: float) -> bool:
-    """Whether an Update is known to take longer than Bootstrap, and one that did was tried not long ago."""
+def _hopeless(known: Learned, changed: int, whole: float) -> bool:
+    """Whether an Update of such a change was given up not long ago."""
     if not known.failed or known.passed_over >= PATIENCE << (known.failed - 1):
         return False
-    return expected > 1 and whole > SHORT and changed <= ALIKE * known.seen
+    return whole > SHORT and changed * ALIKE >= known.too_large
 
 
 def _share(known: Learned, changed: int, expected: float, share: float) -> float:

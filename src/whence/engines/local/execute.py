@@ -24,6 +24,7 @@ from .kernel.layout import (
     DIVISION_BY_ZERO,
     DONE,
     L_CURSOR,
+    L_ROWS,
     LEVEL_WORDS,
     S_BUDGET,
     S_DEPTH,
@@ -165,9 +166,16 @@ class Running:
 
     @property
     def through(self) -> float:
-        """The part of a relation that is scanned first which has been scanned."""
+        """The part of a relation that is scanned first which is done with; of the chunk that was read last, the rows
+        whose matches were met."""
         low, high = self._views[V_LOW], self._views[V_HIGH]
-        return (self._state[S_LEVELS + L_CURSOR] - low) / (high - low) if self.scans_relation and low < high else 0.0
+        if not self.scans_relation or low >= high:
+            return 0.0
+        state = self._state
+        waiting = 0
+        if self.segment.levels > 1:
+            waiting = state[S_LEVELS + L_ROWS] - state[S_LEVELS + LEVEL_WORDS + L_CURSOR]
+        return max(0, state[S_LEVELS + L_CURSOR] - low - waiting) / (high - low)
 
     @property
     def driving(self) -> Table:
